@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a command speaks: results to `out`, everything else to `err`, and what the terminal can
+// show. Commands get it from main and open no stream of their own.
+#pragma once
+
+#include <iosfwd>
+
+#include "core/log.h"
+
+namespace weft::apps {
+
+struct Terminal {
+  int columns = 100;
+  bool colour = false;
+};
+
+struct Console {
+  std::ostream& out;
+  std::ostream& err;
+  Terminal terminal;
+  Logger log;
+};
+
+// A program's exit codes.
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitFailure = 1;   // the world let us down: disk, tool, network
+inline constexpr int kExitBadInput = 2;  // what was typed or given cannot be used
+
+}  // namespace weft::apps

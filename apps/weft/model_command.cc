@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weft model`: the zoo, and what one model of it consists of.
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "apps/weft/commands.h"
+#include "apps/weft/text.h"
+#include "core/model/units.h"
+#include "core/model/zoo.h"
+
+namespace weft::apps {
+namespace {
+
+struct ModelFlags {
+  std::string name;
+  int batch = 1;
+  bool json = false;
+};
+
+Status ListZoo(const ModelFlags& flags, Console& console) {
+  nlohmann::json models = nlohmann::json::array();
+  Table table({"model", "input", "parameters", "multiply-adds", "units"});
+  std::string descriptions;
+  for (const model::ZooEntry& entry : model::Zoo()) {
+    Result<model::Graph> graph = model::BuildModel(entry.name);
+    if (!graph.ok()) return graph.status();
+    const int64_t macs = graph->macs() * flags.batch;
+    const size_t units = model::CutIntoUnits(*graph).size();
+    const Shape& in = entry.input;
+    table.Add({std::string(entry.name), fmt::format("{}x{}x{}", in[0], in[1], in[2]),
+               CountText(graph->parameter_count()), CountText(macs), std::to_string(units)});
+    models.push_back({{"name", entry.name},
+                      {"description", entry.description},
+                      {"input", {in[0], in[1], in[2]}},
+                      {"parameters", graph->parameter_count()},
+                      {"macs", macs},
+                      {"units", units}});
+  }
+  if (flags.json) {
+    console.out << nlohmann::json{{"models", models}} << "\n";
+  } else {
+    console.out << table.Text() << "\nMultiply-adds are for " << flags.batch
+                << (flags.batch == 1 ? " image" : " images")
+                << " forward. One model in full: weft model NAME\n";
+  }
+  return Status::Ok();
+}
+
+Status ShowModel(const ModelFlags& flags, Console& console) {
+  Result<model::Graph> graph = model::BuildModel(flags.name);
+  if (!graph.ok()) return graph.status();
+  nlohmann::json units = nlohmann::json::array();
+  Table table({"unit", "name", "parameters", "bytes", "multiply-adds"});
+  int64_t number = 0;
+  for (const model::Unit& unit : model::CutIntoUnits(*graph)) {
+    const int64_t macs = unit.macs * flags.batch;
+    units.push_back({{"name", unit.name}, {"bytes", unit.bytes}, {"macs", macs}});
+    table.Add({std::to_string(++number), unit.name, CountText(unit.bytes / 4),
+               CountText(unit.bytes), CountText(macs)});
+  }
+  const int64_t macs = graph->macs() * flags.batch;
+  if (flags.json) {
+    console.out << nlohmann::json{{"name", graph->name()},
+                                  {"batch", flags.batch},
+                                  {"parameters", graph->parameter_count()},
+                                  {"macs", macs},
+                                  {"units", units}}
+                << "\n";
+    return Status::Ok();
+  }
+  const Shape& in = graph->input_shape();
+  console.out << fmt::format(
+                     "{}: {} parameters ({}), {} multiply-adds for {} x {}x{}x{} forward, {} "
+                     "units\n\n",
+                     graph->name(), CountText(graph->parameter_count()),
+                     BytesText(4 * graph->parameter_count()), CountText(macs), flags.batch, in[0],
+                     in[1], in[2], number)
+              << table.Text();
+  return Status::Ok();
+}
+
+}  // namespace
+
+Command AddModelCommand(CLI::App& app) {
+  auto flags = std::make_shared<ModelFlags>();
+  CLI::App* command = app.add_subcommand("model", "List the zoo, or show one model unit by unit");
+  command->add_option("NAME", flags->name, "Model of the zoo; without it the zoo is listed");
+  command->add_option("--batch", flags->batch, "Images that multiply-adds are counted for")
+      ->check(CLI::Range(1, 65536));
+  command->add_flag("--json", flags->json, "One JSON object on stdout");
+  return {command, [flags](Console& console) {
+            return flags->name.empty() ? ListZoo(*flags, console) : ShowModel(*flags, console);
+          }};
+}
+
+}  // namespace weft::apps

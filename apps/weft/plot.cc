@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/weft/plot.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <fstream>
+
+namespace weft::apps {
+namespace {
+
+using sched::Nanos;
+using sched::Portions;
+
+struct Row {
+  const char* title;
+  Portions PlotBar::*portions;
+  Nanos PlotModel::*unit_ns;
+};
+
+constexpr Row kRows[] = {
+    {"forward", &PlotBar::forward, &PlotModel::forward_unit_ns},
+    {"backward", &PlotBar::backward, &PlotModel::backward_unit_ns},
+    {"iteration", &PlotBar::iteration, &PlotModel::iteration_unit_ns},
+};
+
+// gnuplot's single-quoted strings take everything but a quote, which is doubled.
+std::string Quoted(const std::string& text) {
+  std::string quoted = "'";
+  for (char c : text) quoted += c == '\'' ? std::string("''") : std::string(1, c);
+  return quoted + "'";
+}
+
+double Share(Nanos part, Nanos unit) {
+  return unit == 0 ? 0 : static_cast<double>(part) / static_cast<double>(unit);
+}
+
+// Strategy and the three portions a line, then the commands that stack them.
+std::string Panel(const PlotModel& model, const Row& row, bool last_row) {
+  const Nanos unit = model.*row.unit_ns;
+  std::string script = "$bars << EOD\n";
+  for (const PlotBar& bar : model.bars) {
+    const Portions& p = bar.*row.portions;
+    script += fmt::format("\"{}\" {:.6f} {:.6f} {:.6f}\n", bar.strategy,
+                          Share(p.computing_alone_ns, unit), Share(p.overlapping_ns, unit),
+                          Share(p.communicating_alone_ns, unit));
+  }
+  script += fmt::format("EOD\nset title {}\nunset arrow\nunset label\n",
+                        Quoted(model.name + ", " + row.title));
+  if (last_row) {
+    const double bound = Share(model.bound_ns, unit);
+    script += fmt::format(
+        "set arrow 1 from graph 0, first {0:.6f} to graph 1, first {0:.6f} nohead dt 2 lw 1.5 lc "
+        "rgb '#333333' front\n"
+        "set label 1 'bound {0:.2f}' at graph 0.99, first {0:.6f} right offset 0,0.6 front\n",
+        bound);
+  }
+  script +=
+      "plot $bars using 2:xtic(1) lc rgb '#4c9f70' title 'computing alone', "
+      "'' using 3 lc rgb '#e9b44c' title 'overlapping', "
+      "'' using 4 lc rgb '#5b7db1' title 'communicating alone', "
+      "'' using 0:($2+$3+$4):(sprintf('%.3f', $2+$3+$4)) with labels offset 0,0.6 notitle\n";
+  return script;
+}
+
+}  // namespace
+
+Result<std::string> PlotScript(const std::string& path, const std::string& title,
+                               const std::vector<PlotModel>& models) {
+  const size_t width = 430 * models.size() + 20;
+  std::string script;
+  if (path.ends_with(".svg")) {
+    script = fmt::format("set terminal svg size {},1060 font 'sans,12' background 'white'\n", width);
+  } else if (path.ends_with(".png")) {
+    script = fmt::format("set terminal pngcairo size {},1060 font 'sans,10'\n", width);
+  } else {
+    return Status::InvalidInput("--plot '" + path + "' must end in .svg or .png");
+  }
+  script += fmt::format(
+      "set output {}\n"
+      "set encoding utf8\n"
+      "set style data histograms\nset style histogram rowstacked\n"
+      "set style fill solid 0.9 border rgb '#ffffff'\nset boxwidth 0.75\n"
+      "set yrange [0:1.35]\nset ytics 0.25\nset grid ytics lc rgb '#dddddd'\n"
+      "set key top center horizontal samplen 1.5 width -3\nset border 3\nset tics nomirror\n"
+      "set ylabel 'time, sequential = 1'\nset xtics rotate by 25 right\n"
+      "set multiplot layout {},{} columnsfirst title {}\n",
+      Quoted(path), std::size(kRows), models.size(), Quoted(title));
+  for (const PlotModel& model : models) {
+    for (const Row& row : kRows) script += Panel(model, row, &row == std::end(kRows) - 1);
+  }
+  return script + "unset multiplot\nset output\n";
+}
+
+Status WritePlot(const std::string& path, const std::string& title,
+                 const std::vector<PlotModel>& models) {
+  Result<std::string> script = PlotScript(path, title, models);
+  if (!script.ok()) return script.status();
+  if (!std::ofstream(path)) {
+    return Status::Unavailable("cannot write '" + path + "'; is the folder there and writable?");
+  }
+  std::FILE* gnuplot = popen("gnuplot >/dev/null 2>&1", "w");
+  const bool started = gnuplot != nullptr;
+  const bool given = started && std::fputs(script->c_str(), gnuplot) >= 0;
+  const int status = started ? pclose(gnuplot) : -1;
+  if (given && status == 0) return Status::Ok();
+  std::remove(path.c_str());
+  constexpr int kShellNotFound = 127 << 8;
+  if (!started || status == kShellNotFound) {
+    return Status::Unavailable("gnuplot is not installed; apt-get install gnuplot-nox");
+  }
+  return Status::Unavailable("gnuplot could not draw '" + path + "'; does gnuplot run by itself?");
+}
+
+}  // namespace weft::apps

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The paper's Figures 6 and 7 for a simulation, drawn by gnuplot: stacked bars per strategy of
+// computing alone, overlapping and communicating alone; below them the whole iteration with the
+// bound.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sched/timeline.h"
+
+namespace weft::apps {
+
+struct PlotBar {
+  std::string strategy;
+  sched::Portions forward;
+  sched::Portions backward;
+  sched::Portions iteration;
+};
+
+struct PlotModel {
+  std::string name;
+  std::vector<PlotBar> bars;
+  // What each row's bars are divided by: sequential's times.
+  sched::Nanos forward_unit_ns = 1;
+  sched::Nanos backward_unit_ns = 1;
+  sched::Nanos iteration_unit_ns = 1;
+  sched::Nanos bound_ns = 0;
+};
+
+// What gnuplot is given; `path` ends in .svg or .png. Refuses other endings.
+Result<std::string> PlotScript(const std::string& path, const std::string& title,
+                               const std::vector<PlotModel>& models);
+
+// Runs gnuplot on PlotScript. Failure: gnuplot is not installed or the file cannot be written.
+Status WritePlot(const std::string& path, const std::string& title,
+                 const std::vector<PlotModel>& models);
+
+}  // namespace weft::apps

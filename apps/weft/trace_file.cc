@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/weft/trace_file.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace weft::apps {
+namespace {
+
+using nlohmann::json;
+using sched::Lane;
+using sched::Span;
+
+struct LaneTag {
+  int thread;
+  const char* thread_name;
+  const char* verb;
+};
+
+LaneTag TagOf(Lane lane) {
+  switch (lane) {
+    case Lane::kForward:
+      return {1, "compute", "forward"};
+    case Lane::kBackward:
+      return {1, "compute", "backward"};
+    case Lane::kPush:
+      return {2, "push", "push"};
+    case Lane::kPull:
+      return {3, "pull", "pull"};
+  }
+  return {0, "", ""};
+}
+
+json Named(const char* what, int process, int thread, const std::string& name) {
+  return {{"ph", "M"}, {"name", what}, {"pid", process}, {"tid", thread},
+          {"args", {{"name", name}}}};
+}
+
+}  // namespace
+
+Status WriteTrace(const std::string& path, const std::vector<TraceTrack>& tracks) {
+  json events = json::array();
+  for (size_t t = 0; t < tracks.size(); ++t) {
+    const TraceTrack& track = tracks[t];
+    const int process = static_cast<int>(t) + 1;
+    events.push_back(Named("process_name", process, 0, track.name));
+    for (Lane lane : {Lane::kForward, Lane::kPush, Lane::kPull}) {
+      const LaneTag tag = TagOf(lane);
+      events.push_back(Named("thread_name", process, tag.thread, tag.thread_name));
+    }
+    for (const Span& span : track.report->timeline) {
+      const LaneTag tag = TagOf(span.lane);
+      const std::string& first = track.profile->units[span.first_unit - 1].name;
+      const std::string units =
+          span.first_unit == span.last_unit
+              ? first
+              : fmt::format("{}..{}", first, track.profile->units[span.last_unit - 1].name);
+      // Microseconds, as the format wants; the fraction keeps the nanoseconds.
+      events.push_back({{"ph", "X"},
+                        {"name", fmt::format("{} {}", tag.verb, units)},
+                        {"cat", tag.verb},
+                        {"pid", process},
+                        {"tid", tag.thread},
+                        {"ts", static_cast<double>(span.begin_ns) / 1000},
+                        {"dur", static_cast<double>(span.end_ns - span.begin_ns) / 1000},
+                        {"args",
+                         {{"round", span.round},
+                          {"first_unit", span.first_unit},
+                          {"last_unit", span.last_unit}}}});
+    }
+  }
+  std::ofstream file(path);
+  file << json{{"displayTimeUnit", "ms"}, {"traceEvents", events}} << "\n";
+  file.close();
+  if (!file) {
+    return Status::Unavailable("cannot write '" + path + "'; is the folder there and writable?");
+  }
+  return Status::Ok();
+}
+
+}  // namespace weft::apps

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+# How weft's own code is compiled: the language, the warnings, the sanitizers. Every target of ours
+# gets it by linking weft_flags. No -march here (toolchains/ has it) and no NDEBUG in any build type:
+# an assert that fires is a bug, and a bug stops the process.
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+set(CMAKE_CXX_FLAGS_RELEASE "-O2")
+set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g -fno-omit-frame-pointer")
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+
+find_package(Threads REQUIRED)
+add_library(weft_flags INTERFACE)
+target_include_directories(weft_flags INTERFACE ${PROJECT_SOURCE_DIR})
+target_link_libraries(weft_flags INTERFACE Threads::Threads)
+target_compile_options(weft_flags INTERFACE
+  -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual
+  -Wextra-semi -Wformat=2 -Wimplicit-fallthrough -Wundef -Wvla
+  $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond -Wlogical-op -Wsuggest-override
+    -Wno-psabi     # armv7: every inlined std call would carry a note about GCC 7's ABI change
+    -Wno-restrict  # GCC 12 sees overlaps in std::string's operator+ that are not there (PR105651)
+  >)
+
+if(WEFT_SANITIZE)
+  # -Wmaybe-uninitialized misjudges instrumented code; the release build has it on.
+  target_compile_options(weft_flags INTERFACE
+    -fsanitize=${WEFT_SANITIZE} -fno-sanitize-recover=all -Wno-maybe-uninitialized)
+  target_compile_definitions(weft_flags INTERFACE _GLIBCXX_ASSERTIONS)
+  target_link_options(weft_flags INTERFACE -fsanitize=${WEFT_SANITIZE})
+endif()

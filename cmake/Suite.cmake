@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+# weft_add_suite(<name> SOURCES <file>... LINK <target>...)
+#
+# Builds the CppUTest runner <name>_test and gives ctest one test for each TEST_GROUP in it, called
+# <build tree>/<name>.<Group>: release/sched.Planner. The groups are asked of the runner itself after
+# each link, through the emulator when cross compiling, so a new group needs no line here. A group
+# in which no test runs, or in which one is ignored, fails. WEFT_TESTS_DIR is where golden files are.
+find_package(CppUTest REQUIRED)
+
+function(weft_add_suite name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
+  set(runner ${name}_test)
+  set(groups_file ${CMAKE_CURRENT_BINARY_DIR}/${runner}.groups)
+  set(include_file ${CMAKE_CURRENT_BINARY_DIR}/${runner}.ctest.cmake)
+  cmake_path(GET CMAKE_BINARY_DIR FILENAME tree)
+
+  add_executable(${runner} ${PROJECT_SOURCE_DIR}/tests/main.cc ${arg_SOURCES})
+  target_compile_definitions(${runner} PRIVATE WEFT_TESTS_DIR="${PROJECT_SOURCE_DIR}/tests")
+  target_link_libraries(${runner} PRIVATE ${arg_LINK} weft_flags CppUTest::CppUTest)
+  add_custom_command(TARGET ${runner} POST_BUILD
+    COMMAND ${runner} -lg > ${groups_file}
+    BYPRODUCTS ${groups_file}
+    VERBATIM)
+
+  # Read by ctest, not by cmake: the groups are known only once the runner is built.
+  file(GENERATE OUTPUT ${include_file} CONTENT "\
+set(emulator \"${CMAKE_CROSSCOMPILING_EMULATOR}\")
+set(groups \"\")
+if(EXISTS \"${groups_file}\")
+  file(READ \"${groups_file}\" groups)
+  separate_arguments(groups)
+endif()
+if(NOT groups)
+  set(groups NOT_BUILT)
+endif()
+foreach(group IN LISTS groups)
+  set(test \"${tree}/${name}.\${group}\")
+  add_test(\"\${test}\" \${emulator} \"$<TARGET_FILE:${runner}>\" -v -sg \"\${group}\")
+  set_tests_properties(\"\${test}\" PROPERTIES
+    WORKING_DIRECTORY \"${CMAKE_CURRENT_BINARY_DIR}\"
+    FAIL_REGULAR_EXPRESSION \"tests, 0 ran,;checks, [1-9][0-9]* ignored,\")
+endforeach()
+")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${include_file})
+endfunction()

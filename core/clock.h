@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The seam for time: code that measures or waits takes a Clock, so that a test can drive it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace weft {
+
+// Nanoseconds from an arbitrary origin that never go back. Thread: any.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual int64_t NowNs() const = 0;
+};
+
+class SteadyClock final : public Clock {
+ public:
+  int64_t NowNs() const override {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  }
+};
+
+}  // namespace weft

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sched/strategy.h"
+
+#include <algorithm>
+#include <cassert>
+#include <string>
+
+#include "sched/baselines.h"
+#include "sched/dynacomm.h"
+#include "sched/dynacomm_paper.h"
+#include "sched/hop_chain.h"
+#include "sched/ibatch.h"
+
+namespace weft::sched {
+namespace {
+
+// Unit borders between slices; both directions cut alike.
+Cuts BordersOf(const std::vector<Slice>& slices) {
+  Cuts cuts = {0};
+  for (const Slice& slice : slices) {
+    if (slice.first_unit - 1 != cuts.back()) cuts.push_back(slice.first_unit - 1);
+  }
+  cuts.push_back(slices.back().last_unit);
+  return cuts;
+}
+
+// The cuts of a strategy with a barrier.
+IterationPlan Cut(Strategy strategy, const CostProfile& profile) {
+  const PhaseCosts forward = ForwardPhase(profile);
+  const PhaseCosts backward = BackwardPhase(profile);
+  const int length = profile.unit_count();
+  IterationPlan plan{.strategy = strategy};
+  switch (strategy) {
+    case Strategy::kSequential:
+      plan.forward.cuts = plan.backward.cuts = SequentialCuts(length);
+      break;
+    case Strategy::kLayerByLayer:
+      plan.forward.cuts = plan.backward.cuts = LayerByLayerCuts(length);
+      break;
+    case Strategy::kIbatch:
+      plan.forward = PlanIbatchForward(forward);
+      plan.backward.cuts = LayerByLayerCuts(length);
+      break;
+    case Strategy::kDynacomm:
+      plan.forward = PlanDynacommForward(forward);
+      plan.backward = PlanDynacommBackward(backward);
+      break;
+    case Strategy::kDynacommPaper:
+      plan.forward = PlanDynacommPaperForward(forward);
+      plan.backward = PlanDynacommPaperBackward(backward);
+      break;
+    case Strategy::kDynacommHops:
+      plan.forward = PlanForwardChain(ForwardChain(profile));
+      plan.backward = PlanBackwardChain(BackwardChain(profile));
+      break;
+    case Strategy::kWeave:
+      assert(false);
+      break;
+  }
+  return plan;
+}
+
+void Price(const CostProfile& profile, IterationPlan& plan) {
+  plan.forward.ns = ForwardChainNs(ForwardChain(profile), plan.forward.cuts);
+  plan.backward.ns = BackwardChainNs(BackwardChain(profile), plan.backward.cuts);
+  plan.iteration_ns = plan.forward.ns + plan.backward.ns + profile.latency_ns;
+}
+
+IterationPlan PlanSlices(const CostProfile& profile) {
+  IterationPlan plan{.strategy = Strategy::kWeave, .weave = PlanWeave(profile)};
+  plan.forward.cuts = BordersOf(plan.weave->slices);
+  plan.backward.cuts = Reversed(plan.forward.cuts);
+  const SimReport report = Simulate(profile, ScheduleOf(profile, plan), {});
+  plan.forward.ns = report.forward_ns;
+  plan.backward.ns = report.backward_ns;
+  plan.iteration_ns = report.iteration_ns;
+  return plan;
+}
+
+// A few units behind a large Δt can be better off with segments that differ up and down; then
+// weave follows the segment plan.
+IterationPlan PlanWeaveIteration(const CostProfile& profile) {
+  IterationPlan slices = PlanSlices(profile);
+  IterationPlan segments =
+      Cut(profile.broker ? Strategy::kDynacommHops : Strategy::kDynacomm, profile);
+  Price(profile, segments);
+  segments.strategy = Strategy::kWeave;
+  return segments.iteration_ns < slices.iteration_ns ? segments : slices;
+}
+
+constexpr std::pair<Strategy, std::string_view> kNames[] = {
+    {Strategy::kSequential, "sequential"},
+    {Strategy::kLayerByLayer, "lbl"},
+    {Strategy::kIbatch, "ibatch"},
+    {Strategy::kDynacomm, "dynacomm"},
+    {Strategy::kWeave, "weave"},
+    {Strategy::kDynacommPaper, "dynacomm_paper"},
+    {Strategy::kDynacommHops, "dynacomm_hops"},
+};
+
+}  // namespace
+
+std::vector<Strategy> JobStrategies() {
+  return {Strategy::kSequential, Strategy::kLayerByLayer, Strategy::kIbatch, Strategy::kDynacomm,
+          Strategy::kWeave};
+}
+
+std::vector<Strategy> AllStrategies() {
+  std::vector<Strategy> all;
+  for (const auto& [strategy, name] : kNames) all.push_back(strategy);
+  return all;
+}
+
+std::string_view Name(Strategy strategy) {
+  for (const auto& [known, name] : kNames) {
+    if (known == strategy) return name;
+  }
+  assert(false);
+  return "";
+}
+
+Result<Strategy> ParseStrategy(std::string_view name) {
+  std::string known_names;
+  for (const auto& [strategy, known] : kNames) {
+    if (known == name) return strategy;
+    known_names += (known_names.empty() ? "" : ", ") + std::string(known);
+  }
+  return Status::InvalidInput("unknown strategy '" + std::string(name) + "'; choose one of " +
+                              known_names);
+}
+
+Result<IterationPlan> PlanIteration(Strategy strategy, const CostProfile& profile) {
+  if (strategy == Strategy::kWeave) return PlanWeaveIteration(profile);
+  if (strategy == Strategy::kDynacommPaper && profile.unit_count() > kMaxPaperUnits) {
+    return Status::InvalidInput(
+        "dynacomm_paper is cubic and takes at most " + std::to_string(kMaxPaperUnits) +
+        " units, this profile has " + std::to_string(profile.unit_count()) +
+        "; use dynacomm, which makes plans of the same time");
+  }
+  IterationPlan plan = Cut(strategy, profile);
+  Price(profile, plan);
+  return plan;
+}
+
+Schedule ScheduleOf(const CostProfile& profile, const IterationPlan& plan) {
+  if (plan.weave) return ScheduleSlices(profile, plan.weave->slices, plan.weave->push_order);
+  return ScheduleSegments(profile, plan.forward.cuts, plan.backward.cuts);
+}
+
+}  // namespace weft::sched

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The strategies by name, and the plan each makes for a whole iteration.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "sched/phase.h"
+#include "sched/simulator.h"
+#include "sched/weave.h"
+
+namespace weft::sched {
+
+enum class Strategy {
+  kSequential,
+  kLayerByLayer,
+  kIbatch,
+  kDynacomm,
+  kWeave,
+  kDynacommPaper,  // dynacomm by the paper's own O(L³) algorithms
+  kDynacommHops,   // dynacomm that knows of the broker hop
+};
+
+// The five a job can run with, in the order reports list them.
+std::vector<Strategy> JobStrategies();
+std::vector<Strategy> AllStrategies();
+
+std::string_view Name(Strategy strategy);
+// Refuses an unknown name with a sentence that lists the known ones.
+Result<Strategy> ParseStrategy(std::string_view name);
+
+// What a strategy does with one iteration of `profile`.
+struct IterationPlan {
+  Strategy strategy = Strategy::kSequential;
+  // Weave has no barrier between rounds: its cuts are where slices end on a unit's border, and
+  // its times are the simulator's. Where `weave` is empty it follows segments as dynacomm does.
+  PhasePlan forward = {};
+  PhasePlan backward = {};
+  Nanos iteration_ns = 0;
+  std::optional<WeavePlan> weave = {};
+};
+
+// `profile` must be valid. Refuses kDynacommPaper beyond kMaxPaperUnits.
+Result<IterationPlan> PlanIteration(Strategy strategy, const CostProfile& profile);
+
+// The messages of `plan`, for the simulator.
+Schedule ScheduleOf(const CostProfile& profile, const IterationPlan& plan);
+
+}  // namespace weft::sched

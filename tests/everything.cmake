@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+# What `./dev test` hands to ctest: the suites of each preset's build tree, and the checks on the
+# sources. Read by ctest, with `presets` set.
+cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH root)
+
+foreach(preset IN LISTS presets)
+  subdirs(${root}/build/${preset})
+endforeach()
+
+add_test(checks/folders python3 ${root}/tools/check_folders.py)
+add_test(checks/folders-selftest python3 ${root}/tests/tools/check_folders_test.py)
+add_test(checks/format bash ${root}/tools/format.sh --check)
