@@ -63,9 +63,6 @@ Status Validate(const CostProfile& profile) {
   for (int u = 0; u < profile.unit_count(); ++u) {
     const UnitCost& unit = profile.units[u];
     const std::string where = "units[" + std::to_string(u) + "].";
-    if (unit.bytes < 0) return Negative(where + "bytes");
-    bytes.Add(unit.bytes);
-    if (bytes.over()) return Status::InvalidInput(where + "bytes is too large to be a model's");
     const std::pair<const char*, Nanos> fields[] = {{"forward_ns", unit.forward_ns},
                                                     {"backward_ns", unit.backward_ns},
                                                     {"pull_ns", unit.pull_ns},
@@ -75,6 +72,9 @@ Status Validate(const CostProfile& profile) {
       time.Add(value);
       if (time.over()) return TooLong(where + name);
     }
+    if (unit.bytes < 0) return Negative(where + "bytes");
+    bytes.Add(unit.bytes);
+    if (bytes.over()) return Status::InvalidInput(where + "bytes is too large to be a model's");
     time.Add(profile.pull_overhead_ns);
     if (time.over()) return TooLong("pull_overhead_ns");
     time.Add(profile.push_overhead_ns);

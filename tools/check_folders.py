@@ -23,9 +23,9 @@ ALLOWED = {
     "net": {"core"},
     "boards": {"core"},
     "cloud_ps": {"net", "core"},
-    "apps": {"core", "kernels", "sched", "net", "boards", "cloud_ps"},
+    "bench": {"core", "kernels", "sched", "net", "boards", "cloud_ps"},
+    "apps": {"core", "kernels", "sched", "net", "boards", "cloud_ps", "bench"},
     "tests": {"core", "kernels", "sched", "net", "boards", "cloud_ps", "apps", "bench"},
-    "bench": {"core", "kernels", "sched", "net", "boards", "cloud_ps", "apps"},
 }
 FREE_FOLDERS = {"tests", "bench"}  # may include third-party headers that another folder owns
 TEST_FRAMEWORK = "CppUTest"

@@ -20,13 +20,13 @@ struct Ink {
 Ink InkOf(Lane lane) {
   switch (lane) {
     case Lane::kPull:
-      return {"▆", "▅", "\033[36m"};
+      return {"█", "▒", "\033[36m"};
     case Lane::kForward:
       return {"░", "░", "\033[32m"};
     case Lane::kBackward:
       return {"▓", "▓", "\033[33m"};
     case Lane::kPush:
-      return {"▆", "▅", "\033[35m"};
+      return {"█", "▒", "\033[35m"};
   }
   return {" ", " ", ""};
 }
@@ -37,7 +37,7 @@ std::string Coloured(const std::string& text, const char* colour, const Terminal
 
 constexpr int kLabelColumns = 10;
 
-// Each column shows the span that fills most of it, or nothing if that is less than a third.
+// A column is inked if spans fill at least a quarter of it, in the way of the one that fills most.
 std::string DrawLane(const sched::SimReport& report, const std::vector<Lane>& lanes,
                      Nanos full_ns, const Terminal& terminal) {
   std::vector<Span> spans;
@@ -46,35 +46,31 @@ std::string DrawLane(const sched::SimReport& report, const std::vector<Lane>& la
     if (wanted && span.end_ns > report.last_begin_ns) spans.push_back(span);
   }
   const int columns = terminal.columns - kLabelColumns - 1;
+  // In doubles: full_ns times a column count may not fit an int64.
+  const double width = static_cast<double>(full_ns) / columns;
   std::string line;
   for (int c = 0; c < columns; ++c) {
-    // In doubles: full_ns times a column count may not fit an int64.
-    const double width = static_cast<double>(full_ns) / columns;
     const double left = static_cast<double>(report.last_begin_ns) + c * width;
-    const double end = std::min(left + width, static_cast<double>(report.last_end_ns));
-    double most = width / 3;
-    std::string cell = " ";
+    const double right = std::min(left + width, static_cast<double>(report.last_end_ns));
+    double covered = 0;
+    double most = 0;
+    size_t widest = 0;
     for (size_t i = 0; i < spans.size(); ++i) {
-      const double overlap = std::min(end, static_cast<double>(spans[i].end_ns)) -
+      const double overlap = std::min(right, static_cast<double>(spans[i].end_ns)) -
                              std::max(left, static_cast<double>(spans[i].begin_ns));
-      if (overlap <= most) continue;
-      most = overlap;
-      const Ink ink = InkOf(spans[i].lane);
-      cell = Coloured(i % 2 == 0 ? ink.even : ink.odd, ink.colour, terminal);
-    }
-    // Many short spans may fill a column together with none of them filling a third.
-    if (cell == " ") {
-      double covered = 0;
-      for (const Span& span : spans) {
-        covered += std::max(0.0, std::min(end, static_cast<double>(span.end_ns)) -
-                                     std::max(left, static_cast<double>(span.begin_ns)));
-      }
-      if (covered > width / 2) {
-        const Ink ink = InkOf(lanes.front());
-        cell = Coloured(ink.odd, ink.colour, terminal);
+      if (overlap <= 0) continue;
+      covered += overlap;
+      if (overlap > most) {
+        most = overlap;
+        widest = i;
       }
     }
-    line += cell;
+    if (covered < width / 4) {
+      line += " ";
+      continue;
+    }
+    const Ink ink = InkOf(spans[widest].lane);
+    line += Coloured(widest % 2 == 0 ? ink.even : ink.odd, ink.colour, terminal);
   }
   return line;
 }

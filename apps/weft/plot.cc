@@ -35,31 +35,26 @@ double Share(Nanos part, Nanos unit) {
   return unit == 0 ? 0 : static_cast<double>(part) / static_cast<double>(unit);
 }
 
-// Strategy and the three portions a line, then the commands that stack them.
-std::string Panel(const PlotModel& model, const Row& row, bool last_row) {
+// Strategy and the three portions a line, then the commands that stack them. The last row has
+// the bound as a bar of its own.
+std::string Panel(const PlotModel& model, const Row& row, bool key, bool with_bound) {
   const Nanos unit = model.*row.unit_ns;
   std::string script = "$bars << EOD\n";
   for (const PlotBar& bar : model.bars) {
     const Portions& p = bar.*row.portions;
-    script += fmt::format("\"{}\" {:.6f} {:.6f} {:.6f}\n", bar.strategy,
+    script += fmt::format("\"{}\" {:.6f} {:.6f} {:.6f} 0\n", bar.strategy,
                           Share(p.computing_alone_ns, unit), Share(p.overlapping_ns, unit),
                           Share(p.communicating_alone_ns, unit));
   }
-  script += fmt::format("EOD\nset title {}\nunset arrow\nunset label\n",
-                        Quoted(model.name + ", " + row.title));
-  if (last_row) {
-    const double bound = Share(model.bound_ns, unit);
-    script += fmt::format(
-        "set arrow 1 from graph 0, first {0:.6f} to graph 1, first {0:.6f} nohead dt 2 lw 1.5 lc "
-        "rgb '#333333' front\n"
-        "set label 1 'bound {0:.2f}' at graph 0.99, first {0:.6f} right offset 0,0.6 front\n",
-        bound);
-  }
+  if (with_bound) script += fmt::format("\"bound\" 0 0 0 {:.6f}\n", Share(model.bound_ns, unit));
+  script += fmt::format("EOD\nset title {}\n{} key\n", Quoted(model.name + ", " + row.title),
+                        key ? "set" : "unset");
   script +=
       "plot $bars using 2:xtic(1) lc rgb '#4c9f70' title 'computing alone', "
       "'' using 3 lc rgb '#e9b44c' title 'overlapping', "
       "'' using 4 lc rgb '#5b7db1' title 'communicating alone', "
-      "'' using 0:($2+$3+$4):(sprintf('%.3f', $2+$3+$4)) with labels offset 0,0.6 notitle\n";
+      "'' using 5 lc rgb '#999999' fs pattern 2 notitle, "
+      "'' using 0:($2+$3+$4+$5):(sprintf('%.3f', $2+$3+$4+$5)) with labels offset 0,0.6 notitle\n";
   return script;
 }
 
@@ -70,9 +65,9 @@ Result<std::string> PlotScript(const std::string& path, const std::string& title
   const size_t width = 430 * models.size() + 20;
   std::string script;
   if (path.ends_with(".svg")) {
-    script = fmt::format("set terminal svg size {},1060 font 'sans,12' background 'white'\n", width);
+    script = fmt::format("set terminal svg size {},1060 noenhanced font 'sans,12' background 'white'\n", width);
   } else if (path.ends_with(".png")) {
-    script = fmt::format("set terminal pngcairo size {},1060 font 'sans,10'\n", width);
+    script = fmt::format("set terminal pngcairo noenhanced size {},1060 font 'sans,10'\n", width);
   } else {
     return Status::InvalidInput("--plot '" + path + "' must end in .svg or .png");
   }
@@ -81,13 +76,17 @@ Result<std::string> PlotScript(const std::string& path, const std::string& title
       "set encoding utf8\n"
       "set style data histograms\nset style histogram rowstacked\n"
       "set style fill solid 0.9 border rgb '#ffffff'\nset boxwidth 0.75\n"
-      "set yrange [0:1.35]\nset ytics 0.25\nset grid ytics lc rgb '#dddddd'\n"
-      "set key top center horizontal samplen 1.5 width -3\nset border 3\nset tics nomirror\n"
+      "set yrange [0:1.1]\nset ytics 0.25\nset grid ytics lc rgb '#dddddd'\n"
+      "set key at graph 1, graph 0.97 right top vertical reverse Left samplen 1.5\n"
+      "set border 3\nset tics nomirror\n"
       "set ylabel 'time, sequential = 1'\nset xtics rotate by 25 right\n"
       "set multiplot layout {},{} columnsfirst title {}\n",
       Quoted(path), std::size(kRows), models.size(), Quoted(title));
   for (const PlotModel& model : models) {
-    for (const Row& row : kRows) script += Panel(model, row, &row == std::end(kRows) - 1);
+    for (const Row& row : kRows) {
+      const bool first = &model == &models.front() && &row == std::begin(kRows);
+      script += Panel(model, row, first, &row == std::end(kRows) - 1);
+    }
   }
   return script + "unset multiplot\nset output\n";
 }

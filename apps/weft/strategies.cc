@@ -20,14 +20,19 @@ std::vector<std::string> SplitAtCommas(const std::string& text) {
 }
 
 Result<std::vector<sched::Strategy>> ParseStrategies(const std::string& text) {
-  if (text == "all") return sched::JobStrategies();
   std::vector<sched::Strategy> strategies;
+  const auto add = [&](sched::Strategy strategy) {
+    const bool known = std::find(strategies.begin(), strategies.end(), strategy) != strategies.end();
+    if (!known) strategies.push_back(strategy);
+  };
   for (const std::string& name : SplitAtCommas(text)) {
+    if (name == "all") {
+      for (sched::Strategy strategy : sched::JobStrategies()) add(strategy);
+      continue;
+    }
     Result<sched::Strategy> strategy = sched::ParseStrategy(name);
     if (!strategy.ok()) return strategy.status();
-    if (std::find(strategies.begin(), strategies.end(), *strategy) == strategies.end()) {
-      strategies.push_back(*strategy);
-    }
+    add(*strategy);
   }
   if (strategies.empty()) return sched::ParseStrategy("").status();
   return strategies;

@@ -9,7 +9,7 @@
 
 namespace weft::apps {
 
-// "all" (the five a job can run with) or names separated by commas, each once.
+// Names separated by commas, each counted once; "all" stands for the five a job can run with.
 Result<std::vector<sched::Strategy>> ParseStrategies(const std::string& text);
 
 struct Outcome {
