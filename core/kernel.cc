@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/kernel.h"
+
+namespace weft {
+
+int64_t ActivationElements(const Shape& shape, int block) {
+  if (shape.rank() != 4) return shape.elements();
+  const int64_t blocks = (shape[1] + block - 1) / block;
+  return shape[0] * blocks * block * shape[2] * shape[3];
+}
+
+}  // namespace weft
