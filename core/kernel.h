@@ -26,7 +26,7 @@ enum class Activation { kNone, kRelu, kRelu6 };
 int64_t ActivationElements(const Shape& shape, int block);
 
 struct OpSpec {
-  model::Layer layer;  // channel and feature counts filled in
+  model::Layer layer;                         // channel and feature counts filled in
   Activation activation = Activation::kNone;  // joined to Conv2d, Linear, BatchNorm or Add
   std::vector<Shape> srcs;                    // with the batch in front: [N][C][H][W] or [N][F]
   Shape dst;
@@ -44,18 +44,18 @@ enum class Role {
 
 // What a call works on. Pointers are null or spans empty where a role has no use for them.
 struct KernelArgs {
-  std::span<const float* const> srcs;     // in blocks of src_block()
-  float* dst = nullptr;                   // written forward; read backward if reads_dst()
-  const float* d_dst = nullptr;           // in blocks of dst_block()
-  std::span<float* const> d_srcs;         // overwritten, never added to
-  std::span<const float* const> params;   // weight, then bias where there is one
-  std::span<float* const> d_params;       // overwritten, never added to
-  std::span<float* const> running;        // BatchNorm: mean, variance; updated in training
-  std::byte* saved = nullptr;             // written forward, read backward: saved_bytes()
-  std::byte* scratch = nullptr;           // anything during the call: scratch_bytes()
-  std::byte* own = nullptr;               // kept between calls, zero at first: own_bytes()
-  uint64_t params_version = 0;            // grows whenever params have changed
-  uint64_t draw = 0;                      // Dropout: which random draw; equal draws, equal masks
+  std::span<const float* const> srcs;    // in blocks of src_block()
+  float* dst = nullptr;                  // written forward; read backward if reads_dst()
+  const float* d_dst = nullptr;          // in blocks of dst_block()
+  std::span<float* const> d_srcs;        // overwritten, never added to
+  std::span<const float* const> params;  // weight, then bias where there is one
+  std::span<float* const> d_params;      // overwritten, never added to
+  std::span<float* const> running;       // BatchNorm: mean, variance; updated in training
+  std::byte* saved = nullptr;            // written forward, read backward: saved_bytes()
+  std::byte* scratch = nullptr;          // anything during the call: scratch_bytes()
+  std::byte* own = nullptr;              // kept between calls, zero at first: own_bytes()
+  uint64_t params_version = 0;           // grows whenever params have changed
+  uint64_t draw = 0;                     // Dropout: which random draw; equal draws, equal masks
 };
 
 // One op in one role, prepared. Pointers are 64-byte aligned. Thread: one call at a time; inside

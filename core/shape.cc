@@ -21,8 +21,7 @@ int64_t Shape::operator[](int axis) const {
 int64_t Shape::elements() const {
   int64_t product = 1;
   for (int axis = 0; axis < rank_; ++axis) {
-    [[maybe_unused]] const bool overflow =
-        __builtin_mul_overflow(product, dims_[axis], &product);
+    [[maybe_unused]] const bool overflow = __builtin_mul_overflow(product, dims_[axis], &product);
     assert(!overflow);
   }
   return product;

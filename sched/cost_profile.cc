@@ -53,8 +53,8 @@ Status Validate(const CostProfile& profile) {
   if (profile.pull_overhead_ns < 0) return Negative("pull_overhead_ns");
   if (profile.push_overhead_ns < 0) return Negative("push_overhead_ns");
   if (profile.broker && profile.broker->overhead_ns < 0) return Negative("broker overhead");
-  if (profile.broker && (profile.broker->bytes_per_s <= 0 ||
-                         profile.broker->bytes_per_s > kMaxBytesPerS)) {
+  if (profile.broker &&
+      (profile.broker->bytes_per_s <= 0 || profile.broker->bytes_per_s > kMaxBytesPerS)) {
     return Status::InvalidInput("the broker's rate must be from 1 to " +
                                 std::to_string(kMaxBytesPerS) + " bytes/s");
   }
@@ -112,8 +112,8 @@ Result<CostProfile> EstimateProfile(std::span<const UnitWork> work, const Settin
   profile.broker = setting.broker;
   profile.units.reserve(work.size());
   for (const UnitWork& unit : work) {
-    const double forward_ns = 2.0 * static_cast<double>(unit.macs) *
-                              static_cast<double>(setting.batch) / setting.gflops;
+    const double forward_ns =
+        2.0 * static_cast<double>(unit.macs) * static_cast<double>(setting.batch) / setting.gflops;
     const Nanos transfer_ns = TransferNs(unit.bytes, setting.bytes_per_s);
     profile.units.push_back({.name = unit.name,
                              .bytes = unit.bytes,

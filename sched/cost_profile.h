@@ -36,9 +36,9 @@ struct BrokerHop {
 
 struct CostProfile {
   std::vector<UnitCost> units = {};  // unit 1 first
-  Nanos pull_overhead_ns = 0;   // Δt of the way down
-  Nanos push_overhead_ns = 0;   // Δt of the way up
-  Nanos latency_ns = 0;         // both ways together; pipelined, so paid once an iteration
+  Nanos pull_overhead_ns = 0;        // Δt of the way down
+  Nanos push_overhead_ns = 0;        // Δt of the way up
+  Nanos latency_ns = 0;              // both ways together; pipelined, so paid once an iteration
   std::optional<BrokerHop> broker = {};
 
   int unit_count() const { return static_cast<int>(units.size()); }

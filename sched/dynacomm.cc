@@ -103,9 +103,9 @@ PhasePlan PlanBackwardByTable(const std::vector<Nanos>& compute, const SegmentCo
 
 PhasePlan PlanForwardByTable(const std::vector<Nanos>& compute, const SegmentCost& cost) {
   const int length = static_cast<int>(compute.size());
-  const PhasePlan plan =
-      PlanBackwardByTable({compute.rbegin(), compute.rend()},
-                          [&](int k, int m) { return cost(length - m, length - k); });
+  const PhasePlan plan = PlanBackwardByTable({compute.rbegin(), compute.rend()}, [&](int k, int m) {
+    return cost(length - m, length - k);
+  });
   return {.cuts = Reversed(plan.cuts), .ns = plan.ns};
 }
 

@@ -30,6 +30,9 @@ ChainCosts BackwardChain(const CostProfile& profile);
 Nanos ForwardChainNs(const ChainCosts& costs, const Cuts& cuts);
 Nanos BackwardChainNs(const ChainCosts& costs, const Cuts& cuts);
 
+// More units than this take seconds to plan; callers should not start.
+inline constexpr int kMaxChainUnits = 1000;
+
 // The least time, and of the plans that take it one with the fewest segments.
 PhasePlan PlanForwardChain(const ChainCosts& costs);
 PhasePlan PlanBackwardChain(const ChainCosts& costs);

@@ -16,15 +16,15 @@ namespace weft::sched {
 namespace {
 
 enum class EventKind : uint8_t {
-  kComputed,       // a run of forward units
-  kReleased,       // backward has reached the next push messages
-  kUpAtBroker,     // message has crossed the worker's link
-  kUpAtServer,     // message has crossed the broker, or the link where there is none
-  kSummed,         // the server has added it
-  kDownAtBroker,   // message has crossed the hop from server to broker
-  kDownAtWorker,   // message is there
-  kUpCredit,       // the way up can take another message
-  kDownCredit,     // the way down can take another message
+  kComputed,      // a run of forward units
+  kReleased,      // backward has reached the next push messages
+  kUpAtBroker,    // message has crossed the worker's link
+  kUpAtServer,    // message has crossed the broker, or the link where there is none
+  kSummed,        // the server has added it
+  kDownAtBroker,  // message has crossed the hop from server to broker
+  kDownAtWorker,  // message is there
+  kUpCredit,      // the way up can take another message
+  kDownCredit,    // the way down can take another message
 };
 
 struct Event {
@@ -145,10 +145,18 @@ class Simulation {
     }
     worker.missing = touching_;
     // Enough to keep every line of the way busy, and no more: what has entered cannot be
-    // overtaken.
-    const int credit = profile_.broker ? 2 : 1;
-    worker.up.Reset(schedule_.push.size(), credit);
-    worker.down.Reset(schedule_.pull.size(), credit);
+    // overtaken. With a broker the credit for a push comes back a latency later, so what fits
+    // into that is on its way besides.
+    worker.up.Reset(schedule_.push.size(), profile_.broker ? 2 + PushesInLatency() : 1);
+    worker.down.Reset(schedule_.pull.size(), profile_.broker ? 2 : 1);
+  }
+
+  int PushesInLatency() const {
+    Nanos all = 0;
+    for (const Message& message : schedule_.push) all += message.link_ns;
+    const Nanos mean = all / static_cast<Nanos>(schedule_.push.size());
+    const Nanos fit = profile_.push_latency_ns() / std::max<Nanos>(mean, 1);
+    return static_cast<int>(std::min<Nanos>(fit, static_cast<Nanos>(schedule_.push.size())));
   }
 
   static Nanos Scaled(Nanos ns, int permille) {
@@ -374,10 +382,8 @@ class Simulation {
     report_.forward_ns = forward / count;
     report_.backward_ns = backward / count;
     const size_t last = rounds - 1;
-    report_.forward =
-        PortionsOf(report_.timeline, forward_begin(last), forward_ends_[last]);
-    report_.backward =
-        PortionsOf(report_.timeline, forward_ends_[last], backward_end(last));
+    report_.forward = PortionsOf(report_.timeline, forward_begin(last), forward_ends_[last]);
+    report_.backward = PortionsOf(report_.timeline, forward_ends_[last], backward_end(last));
     report_.last_begin_ns = forward_begin(last);
     report_.last_end_ns = backward_end(last);
   }
@@ -437,9 +443,9 @@ std::vector<Message> Segments(const CostProfile& profile, const Cuts& cuts, Nano
 }  // namespace
 
 Schedule ScheduleSegments(const CostProfile& profile, const Cuts& forward, const Cuts& backward) {
-  return {.push = Segments(profile, Reversed(backward), profile.push_overhead_ns,
-                           &UnitCost::push_ns),
-          .pull = Segments(profile, forward, profile.pull_overhead_ns, &UnitCost::pull_ns)};
+  return {
+      .push = Segments(profile, Reversed(backward), profile.push_overhead_ns, &UnitCost::push_ns),
+      .pull = Segments(profile, forward, profile.pull_overhead_ns, &UnitCost::pull_ns)};
 }
 
 Schedule ScheduleSlices(const CostProfile& profile, const std::vector<Slice>& slices,
@@ -458,6 +464,26 @@ Schedule ScheduleSlices(const CostProfile& profile, const std::vector<Slice>& sl
     schedule.pull.push_back(message);
   }
   return schedule;
+}
+
+Status CheckJob(const CostProfile& profile, const JobSetting& setting) {
+  assert(setting.workers >= 1 && setting.rounds >= 1);
+  // In doubles: this only has to notice orders of magnitude.
+  double own = static_cast<double>(profile.latency_ns);
+  double shared = 0;
+  for (const UnitCost& unit : profile.units) {
+    own += static_cast<double>(unit.forward_ns + unit.backward_ns + unit.pull_ns + unit.push_ns +
+                               profile.pull_overhead_ns + profile.push_overhead_ns);
+    shared += 2 * static_cast<double>(BrokerNs(profile, unit.bytes));
+    if (setting.server_bytes_per_s > 0) {
+      shared += static_cast<double>(TransferNs(unit.bytes, setting.server_bytes_per_s));
+    }
+  }
+  const double round = own * (1 + setting.spread_percent / 100.0) + shared * setting.workers;
+  if (round <= static_cast<double>(kMaxIterationNs)) return Status::Ok();
+  return Status::InvalidInput("one round of " + std::to_string(setting.workers) +
+                              " workers may take longer than 11 days; use fewer workers, a smaller "
+                              "spread, or a faster broker and server");
 }
 
 SimReport Simulate(const CostProfile& profile, const Schedule& schedule,

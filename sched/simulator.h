@@ -57,9 +57,9 @@ struct JobSetting {
 struct SimReport {
   std::vector<Nanos> commits_ns;  // [rounds]: when the server had summed the whole round
   // Averages over the later half of the rounds, where the job has settled. Forward and backward
-  // are the first worker's: with a barrier from the first parameter's arrival to the end of
-  // forward, and from there to the last gradient's arrival, latency apart; in weave from the end
-  // of one backward to the end of forward, and of backward.
+  // are the first worker's: with a barrier from when the first parameters begin to arrive to the
+  // end of forward, and from there to the last gradient's arrival, latency apart; in weave from the
+  // end of one backward to the end of forward, and of backward.
   Nanos iteration_ns = 0;
   Nanos forward_ns = 0;
   Nanos backward_ns = 0;
@@ -68,13 +68,16 @@ struct SimReport {
   Portions backward;
   Nanos last_begin_ns = 0;
   Nanos last_end_ns = 0;
-  std::vector<Span> timeline;  // the first worker, all rounds
+  std::vector<Span> timeline;   // the first worker, all rounds
   std::vector<int> push_order;  // the first worker's last whole round, as sent
   int64_t events = 0;
 };
 
-// `profile` must be valid and `schedule` made from it; rounds and workers at least 1.
-SimReport Simulate(const CostProfile& profile, const Schedule& schedule,
-                   const JobSetting& setting);
+// Ok if the job's times cannot overflow: what workers share (broker, server) and the spread
+// count too. `profile` must be valid.
+Status CheckJob(const CostProfile& profile, const JobSetting& setting);
+
+// `profile` must be valid, `setting` checked and `schedule` made from the profile.
+SimReport Simulate(const CostProfile& profile, const Schedule& schedule, const JobSetting& setting);
 
 }  // namespace weft::sched

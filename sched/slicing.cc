@@ -3,14 +3,16 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 
 namespace weft::sched {
 namespace {
 
-// The share of part `index` of `parts` in `total`, so that all shares add up to it exactly.
-int64_t Share(int64_t total, int64_t index, int64_t parts) {
-  const auto before = [&](int64_t i) { return total / parts * i + total % parts * i / parts; };
-  return before(index + 1) - before(index);
+// What of a unit's `total` time goes before byte `offset`. Differences of these add up exactly.
+Nanos TimeBefore(Nanos total, int64_t offset, int64_t bytes) {
+  if (offset == bytes) return total;
+  return std::llround(static_cast<double>(total) * static_cast<double>(offset) /
+                      static_cast<double>(bytes));
 }
 
 }  // namespace
@@ -35,16 +37,27 @@ std::vector<Slice> SliceUnits(const CostProfile& profile, const SliceSizes& size
       slice.push_ns += unit.push_ns;
       continue;
     }
-    const int64_t parts = std::max<int64_t>(1, (unit.bytes + limit - 1) / limit);
-    for (int64_t part = 0; part < parts; ++part) {
+    open = unit.bytes <= limit;
+    int64_t offset = 0;
+    do {
+      const int64_t rest = unit.bytes - offset;
+      int64_t part = std::min(rest, limit);
+      // At the largest size, equal parts: a small last one would cost as much overhead.
+      if (limit == sizes.largest_bytes && rest > limit) {
+        const int64_t parts = (rest + limit - 1) / limit;
+        part = (rest + parts - 1) / parts;
+      }
+      const auto share = [&](Nanos total) {
+        return TimeBefore(total, offset + part, unit.bytes) - TimeBefore(total, offset, unit.bytes);
+      };
       slices.push_back({.first_unit = u,
                         .last_unit = u,
-                        .bytes = Share(unit.bytes, part, parts),
-                        .pull_ns = Share(unit.pull_ns, part, parts),
-                        .push_ns = Share(unit.push_ns, part, parts)});
-    }
-    open = parts == 1;
-    if (!open) limit = std::min(limit * 2, sizes.largest_bytes);
+                        .bytes = part,
+                        .pull_ns = share(unit.pull_ns),
+                        .push_ns = share(unit.push_ns)});
+      offset += part;
+      if (!open) limit = std::min(limit * 2, sizes.largest_bytes);
+    } while (offset < unit.bytes);
   }
   return slices;
 }

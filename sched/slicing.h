@@ -31,7 +31,7 @@ struct SliceSizes {
 };
 
 // Neighbouring units are joined while they fit the current size; a unit that is larger alone is
-// cut into equal parts that fit. Both sizes at least 1, first_bytes at most largest_bytes.
+// cut into parts that fit. Both sizes at least 1, first_bytes at most largest_bytes.
 std::vector<Slice> SliceUnits(const CostProfile& profile, const SliceSizes& sizes);
 
 }  // namespace weft::sched

@@ -81,8 +81,8 @@ IterationPlan PlanSlices(const CostProfile& profile) {
 // weave follows the segment plan.
 IterationPlan PlanWeaveIteration(const CostProfile& profile) {
   IterationPlan slices = PlanSlices(profile);
-  IterationPlan segments =
-      Cut(profile.broker ? Strategy::kDynacommHops : Strategy::kDynacomm, profile);
+  const bool know_hops = profile.broker && profile.unit_count() <= kMaxChainUnits;
+  IterationPlan segments = Cut(know_hops ? Strategy::kDynacommHops : Strategy::kDynacomm, profile);
   Price(profile, segments);
   segments.strategy = Strategy::kWeave;
   return segments.iteration_ns < slices.iteration_ns ? segments : slices;
@@ -131,11 +131,13 @@ Result<Strategy> ParseStrategy(std::string_view name) {
 
 Result<IterationPlan> PlanIteration(Strategy strategy, const CostProfile& profile) {
   if (strategy == Strategy::kWeave) return PlanWeaveIteration(profile);
-  if (strategy == Strategy::kDynacommPaper && profile.unit_count() > kMaxPaperUnits) {
-    return Status::InvalidInput(
-        "dynacomm_paper is cubic and takes at most " + std::to_string(kMaxPaperUnits) +
-        " units, this profile has " + std::to_string(profile.unit_count()) +
-        "; use dynacomm, which makes plans of the same time");
+  const int most = strategy == Strategy::kDynacommPaper  ? kMaxPaperUnits
+                   : strategy == Strategy::kDynacommHops ? kMaxChainUnits
+                                                         : kMaxUnits;
+  if (profile.unit_count() > most) {
+    return Status::InvalidInput(std::string(Name(strategy)) + " takes at most " +
+                                std::to_string(most) + " units in reasonable time, here are " +
+                                std::to_string(profile.unit_count()) + "; use dynacomm");
   }
   IterationPlan plan = Cut(strategy, profile);
   Price(profile, plan);

@@ -41,7 +41,8 @@ struct IterationPlan {
   std::optional<WeavePlan> weave = {};
 };
 
-// `profile` must be valid. Refuses kDynacommPaper beyond kMaxPaperUnits.
+// `profile` must be valid. Refuses kDynacommPaper and kDynacommHops beyond what they can plan in
+// reasonable time.
 Result<IterationPlan> PlanIteration(Strategy strategy, const CostProfile& profile);
 
 // The messages of `plan`, for the simulator.

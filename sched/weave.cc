@@ -9,8 +9,8 @@ namespace {
 
 // Enough rounds for a job to settle, short enough to try many sizes.
 constexpr int kTrialRounds = 8;
-// Slices of a smaller share of the model than this are not tried.
-constexpr int64_t kMostSlices = 1024;
+// More slices than this are not tried, unless the units alone are more.
+constexpr size_t kMostSlices = 1024;
 
 // A plan that saves messages is preferred as long as it costs no more than one part in this many:
 // the model does not know what a publish costs the processor.
@@ -25,7 +25,7 @@ class SizeSearch {
       pulls_ns_ += unit.pull_ns;
     }
     total_ = std::max<int64_t>(total_, 1);
-    least_ = std::max<int64_t>(1, total_ / kMostSlices);
+    least_ = std::max<int64_t>(1, total_ / static_cast<int64_t>(kMostSlices));
   }
 
   // One size for all slices first, from the whole model down in steps of a quarter; then smaller
@@ -34,7 +34,7 @@ class SizeSearch {
     for (int64_t size = total_; size > least_; size -= (size + 3) / 4) Try(size, size);
     for (int pass = 0; pass < 3; ++pass) {
       const SliceSizes centre = best_.sizes;
-      for (int64_t first = centre.largest_bytes; first > total_ / (64 * kMostSlices); first /= 2) {
+      for (int64_t first = centre.largest_bytes; first > total_ / 65536; first /= 2) {
         Try(first, centre.largest_bytes);
       }
       for (int64_t percent : {50, 65, 80, 90, 112, 125, 150, 200}) {
@@ -56,9 +56,12 @@ class SizeSearch {
     const int64_t largest = std::clamp(largest_bytes, least_, total_);
     const SliceSizes sizes{std::clamp<int64_t>(first_bytes, 1, largest), largest};
     const std::vector<Slice> slices = SliceUnits(profile_, sizes);
-    if (!trials_.empty() && LineTime(slices.size()) >= best_.iteration_ns) return;
-    const SimReport report = Simulate(profile_, ScheduleSlices(profile_, slices),
-                                      {.rounds = kTrialRounds});
+    if (!trials_.empty() &&
+        (slices.size() > kMostSlices || LineTime(slices.size()) >= best_.iteration_ns)) {
+      return;
+    }
+    const SimReport report =
+        Simulate(profile_, ScheduleSlices(profile_, slices), {.rounds = kTrialRounds});
     trials_.push_back({sizes, slices.size(), report.iteration_ns});
     if (trials_.size() == 1 || report.iteration_ns < best_.iteration_ns) best_ = trials_.back();
   }

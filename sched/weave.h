@@ -11,10 +11,10 @@ struct WeavePlan {
   SliceSizes sizes;
   std::vector<Slice> slices = {};
   std::vector<int> push_order = {};  // in which the fleet sends slices up; indices into slices
-  Nanos iteration_ns = 0;  // simulated, settled, one worker
+  Nanos iteration_ns = 0;            // simulated, settled, one worker
 };
 
-// Takes some milliseconds: about a hundred short simulations. `profile` must be valid.
+// Takes 10 to 200 ms for a CNN: some dozens of short simulations. `profile` must be valid.
 WeavePlan PlanWeave(const CostProfile& profile);
 
 // No schedule of a synchronous round trip can be faster than this: all computing plus one round

@@ -38,8 +38,8 @@ std::string Coloured(const std::string& text, const char* colour, const Terminal
 constexpr int kLabelColumns = 10;
 
 // A column is inked if spans fill at least a quarter of it, in the way of the one that fills most.
-std::string DrawLane(const sched::SimReport& report, const std::vector<Lane>& lanes,
-                     Nanos full_ns, const Terminal& terminal) {
+std::string DrawLane(const sched::SimReport& report, const std::vector<Lane>& lanes, Nanos full_ns,
+                     const Terminal& terminal) {
   std::vector<Span> spans;
   for (const Span& span : report.timeline) {
     const bool wanted = std::find(lanes.begin(), lanes.end(), span.lane) != lanes.end();

@@ -65,7 +65,8 @@ Result<std::string> PlotScript(const std::string& path, const std::string& title
   const size_t width = 430 * models.size() + 20;
   std::string script;
   if (path.ends_with(".svg")) {
-    script = fmt::format("set terminal svg size {},1060 noenhanced font 'sans,12' background 'white'\n", width);
+    script = fmt::format(
+        "set terminal svg size {},1060 noenhanced font 'sans,12' background 'white'\n", width);
   } else if (path.ends_with(".png")) {
     script = fmt::format("set terminal pngcairo noenhanced size {},1060 font 'sans,10'\n", width);
   } else {

@@ -122,9 +122,8 @@ Result<sched::CostProfile> ParseProfile(const std::string& text) {
   const json& units = root.at("units");
   if (!units.is_array()) return Status::InvalidInput("units must be an array");
   if (units.size() > sched::kMaxUnits) {
-    return Status::InvalidInput("units has " + std::to_string(units.size()) +
-                                " entries; at most " + std::to_string(sched::kMaxUnits) +
-                                " can be planned");
+    return Status::InvalidInput("units has " + std::to_string(units.size()) + " entries; at most " +
+                                std::to_string(sched::kMaxUnits) + " can be planned");
   }
   for (size_t i = 0; i < units.size() && mistake.ok(); ++i) {
     const std::string where = "units[" + std::to_string(i) + "]";

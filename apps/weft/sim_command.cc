@@ -75,17 +75,15 @@ Result<ModelRun> SimulateModel(const std::string& name, const SimFlags& flags,
   }
   Result<sched::CostProfile> profile = sched::EstimateProfile(work, SettingOf(flags));
   if (!profile.ok()) return profile.status().WithContext(name);
-  const sched::JobSetting job{
-      .workers = flags.workers,
-      .rounds = flags.rounds,
-      .spread_percent = flags.spread_percent,
-      .seed = flags.seed,
-      .server_bytes_per_s = std::llround(flags.server_gbytes * 1e9)};
+  const sched::JobSetting job{.workers = flags.workers,
+                              .rounds = flags.rounds,
+                              .spread_percent = flags.spread_percent,
+                              .seed = flags.seed,
+                              .server_bytes_per_s = std::llround(flags.server_gbytes * 1e9)};
   Result<std::vector<Outcome>> outcomes = Evaluate(strategies, *profile, job);
   if (!outcomes.ok()) return outcomes.status();
-  ModelRun run{.name = name,
-               .profile = std::move(profile).value(),
-               .outcomes = std::move(outcomes).value()};
+  ModelRun run{
+      .name = name, .profile = std::move(profile).value(), .outcomes = std::move(outcomes).value()};
   run.bound_ns = sched::IterationBound(run.profile);
   return run;
 }
@@ -100,9 +98,8 @@ nlohmann::json RunJson(const ModelRun& run) {
         {"messages_down", plan.weave ? plan.weave->slices.size() : plan.forward.segments()},
         {"messages_up", plan.weave ? plan.weave->slices.size() : plan.backward.segments()}};
   }
-  return {{"units", run.profile.unit_count()},
-          {"strategies", strategies},
-          {"bound_ns", run.bound_ns}};
+  return {
+      {"units", run.profile.unit_count()}, {"strategies", strategies}, {"bound_ns", run.bound_ns}};
 }
 
 // The strategy that others are compared with: sequential, or whatever was asked for first.
@@ -113,7 +110,7 @@ const sched::SimReport& BaseOf(const ModelRun& run) {
   return run.outcomes.front().report;
 }
 
-std::string RunText(const ModelRun& run) {
+std::string RunText(const ModelRun& run, bool nominal) {
   const sched::Nanos base = BaseOf(run).iteration_ns;
   Table table({"strategy", "forward", "backward", "iteration", "saved", "of bound", "messages"});
   for (const auto& [plan, report] : run.outcomes) {
@@ -124,16 +121,16 @@ std::string RunText(const ModelRun& run) {
                PercentText(SavedPercent(report.iteration_ns, base)), PercentText(of_bound),
                MessagesText(plan)});
   }
-  table.Add({"bound", "", "", TimeText(run.bound_ns),
+  table.Add({nominal ? "bound (nominal worker)" : "bound", "", "", TimeText(run.bound_ns),
              PercentText(SavedPercent(run.bound_ns, base)), PercentText(100), ""});
   return fmt::format("{}, {} units\n", run.name, run.profile.unit_count()) + table.Text();
 }
 
 std::string SettingText(const SimFlags& flags) {
-  std::string text = fmt::format(
-      "batch {}, {:g} GFLOP/s, {:g} Mb/s, overhead {:g} ms, RTT {:g} ms, {} worker{}", flags.batch,
-      flags.gflops, flags.mbps, flags.overhead_ms, flags.rtt_ms, flags.workers,
-      flags.workers == 1 ? "" : "s");
+  std::string text =
+      fmt::format("batch {}, {:g} GFLOP/s, {:g} Mb/s, overhead {:g} ms, RTT {:g} ms, {} worker{}",
+                  flags.batch, flags.gflops, flags.mbps, flags.overhead_ms, flags.rtt_ms,
+                  flags.workers, flags.workers == 1 ? "" : "s");
   if (flags.spread_percent > 0) text += fmt::format(", up to {} % slower", flags.spread_percent);
   if (flags.broker_hop == "on") {
     text += fmt::format(", broker hop {:g} Mb/s + {:g} ms", flags.broker_mbps,
@@ -187,8 +184,8 @@ Status RunSim(const SimFlags& flags, Console& console) {
     std::vector<TraceTrack> tracks;
     for (const ModelRun& run : runs) {
       for (const auto& [plan, report] : run.outcomes) {
-        tracks.push_back({fmt::format("{} {}", run.name, sched::Name(plan.strategy)), &report,
-                          &run.profile});
+        tracks.push_back(
+            {fmt::format("{} {}", run.name, sched::Name(plan.strategy)), &report, &run.profile});
       }
     }
     if (Status status = WriteTrace(flags.trace, tracks); !status.ok()) return status;
@@ -200,7 +197,9 @@ Status RunSim(const SimFlags& flags, Console& console) {
     return Status::Ok();
   }
   console.out << SettingText(flags) << "\n";
-  for (const ModelRun& run : runs) console.out << "\n" << RunText(run);
+  for (const ModelRun& run : runs) {
+    console.out << "\n" << RunText(run, /*nominal=*/flags.spread_percent > 0);
+  }
   if (!flags.plot.empty()) console.out << "\npicture: " << flags.plot << "\n";
   if (!flags.trace.empty()) console.out << "trace (open in Perfetto): " << flags.trace << "\n";
   return Status::Ok();

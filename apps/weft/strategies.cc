@@ -22,7 +22,8 @@ std::vector<std::string> SplitAtCommas(const std::string& text) {
 Result<std::vector<sched::Strategy>> ParseStrategies(const std::string& text) {
   std::vector<sched::Strategy> strategies;
   const auto add = [&](sched::Strategy strategy) {
-    const bool known = std::find(strategies.begin(), strategies.end(), strategy) != strategies.end();
+    const bool known =
+        std::find(strategies.begin(), strategies.end(), strategy) != strategies.end();
     if (!known) strategies.push_back(strategy);
   };
   for (const std::string& name : SplitAtCommas(text)) {
@@ -41,12 +42,12 @@ Result<std::vector<sched::Strategy>> ParseStrategies(const std::string& text) {
 Result<std::vector<Outcome>> Evaluate(const std::vector<sched::Strategy>& strategies,
                                       const sched::CostProfile& profile,
                                       const sched::JobSetting& job) {
+  if (Status status = sched::CheckJob(profile, job); !status.ok()) return status;
   std::vector<Outcome> outcomes;
   for (sched::Strategy strategy : strategies) {
     Result<sched::IterationPlan> plan = sched::PlanIteration(strategy, profile);
     if (!plan.ok()) return plan.status();
-    sched::SimReport report =
-        sched::Simulate(profile, sched::ScheduleOf(profile, *plan), job);
+    sched::SimReport report = sched::Simulate(profile, sched::ScheduleOf(profile, *plan), job);
     outcomes.push_back({std::move(plan).value(), std::move(report)});
   }
   return outcomes;

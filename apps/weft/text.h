@@ -8,10 +8,10 @@
 
 namespace weft::apps {
 
-std::string TimeText(int64_t ns);        // "812 ns", "14.2 us", "3.41 ms", "12.6 s"
-std::string BytesText(int64_t bytes);    // "812 B", "44.6 MB"
-std::string CountText(int64_t count);    // "11,689,512"
-std::string PercentText(double percent); // "41.1 %"
+std::string TimeText(int64_t ns);         // "812 ns", "14.2 us", "3.41 ms", "12.6 s"
+std::string BytesText(int64_t bytes);     // "812 B", "44.6 MB"
+std::string CountText(int64_t count);     // "11,689,512"
+std::string PercentText(double percent);  // "41.1 %"
 
 // The first column is left-aligned, the others right-aligned.
 class Table {

@@ -34,8 +34,8 @@ LaneTag TagOf(Lane lane) {
 }
 
 json Named(const char* what, int process, int thread, const std::string& name) {
-  return {{"ph", "M"}, {"name", what}, {"pid", process}, {"tid", thread},
-          {"args", {{"name", name}}}};
+  return {
+      {"ph", "M"}, {"name", what}, {"pid", process}, {"tid", thread}, {"args", {{"name", name}}}};
 }
 
 }  // namespace

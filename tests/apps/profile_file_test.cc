@@ -14,8 +14,7 @@ std::string Profile(const std::string& unit, const std::string& top = "") {
          top + "}";
 }
 
-const char kTimedUnit[] =
-    R"({"name":"a","forward_ns":1,"backward_ns":2,"pull_ns":3,"push_ns":4})";
+const char kTimedUnit[] = R"({"name":"a","forward_ns":1,"backward_ns":2,"pull_ns":3,"push_ns":4})";
 
 void CheckRefused(const std::string& text, const char* expected) {
   const Result<sched::CostProfile> profile = ParseProfile(text);
@@ -67,8 +66,8 @@ TEST(ProfileFile, TurnsBytesIntoTimesByTheRates) {
 }
 
 TEST(ProfileFile, AcceptsWholeNumbersInFloatingNotation) {
-  LONGLONGS_EQUAL(2000, ParseProfile(Profile(UnitWith("forward_ns", "2e3"))).value()
-                            .units[0].forward_ns);
+  LONGLONGS_EQUAL(2000,
+                  ParseProfile(Profile(UnitWith("forward_ns", "2e3"))).value().units[0].forward_ns);
 }
 
 TEST(ProfileFile, NamesEveryFieldThatIsMissing) {
@@ -102,8 +101,7 @@ TEST(ProfileFile, NamesEveryFieldThatOverflows) {
     CheckRefused(Profile(UnitWith(field, "18446744073709551615")), where.c_str());
     CheckRefused(Profile(UnitWith(field, "1e300")), where.c_str());
   }
-  CheckRefused(Profile(kTimedUnit, R"(,"pull_overhead_ns":1000000000000001)"),
-               "pull_overhead_ns");
+  CheckRefused(Profile(kTimedUnit, R"(,"pull_overhead_ns":1000000000000001)"), "pull_overhead_ns");
   CheckRefused(Profile(UnitWith("forward_ns", "1e999")), "number");
 }
 

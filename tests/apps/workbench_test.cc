@@ -89,8 +89,7 @@ TEST(Workbench, PlansAProfileByOneStrategy) {
 }
 
 TEST(Workbench, PlansByAllStrategiesAndDynacommIsTheBestOfThePapers) {
-  const json answer =
-      json::parse(Type({"plan", "--profile", Write(kProfile), "--json"}).out);
+  const json answer = json::parse(Type({"plan", "--profile", Write(kProfile), "--json"}).out);
   LONGS_EQUAL(5, answer["plans"].size());
   std::map<std::string, int64_t> times;
   for (const json& plan : answer["plans"]) times[plan["strategy"]] = plan["iteration_ns"];
@@ -178,9 +177,8 @@ TEST(Workbench, SimulatesModelsAsOneJsonObject) {
   LONGS_EQUAL(5, vgg["strategies"].size());
   for (const char* name : {"sequential", "lbl", "ibatch", "dynacomm"}) {
     const json& s = vgg["strategies"][name];
-    LONGLONGS_EQUAL(
-        s["forward_ns"].get<int64_t>() + s["backward_ns"].get<int64_t>() + 10'000'000,
-        s["iteration_ns"].get<int64_t>());
+    LONGLONGS_EQUAL(s["forward_ns"].get<int64_t>() + s["backward_ns"].get<int64_t>() + 10'000'000,
+                    s["iteration_ns"].get<int64_t>());
     CHECK_TRUE(vgg["bound_ns"].get<int64_t>() <= s["iteration_ns"].get<int64_t>());
   }
   const double weave = vgg["strategies"]["weave"]["iteration_ns"].get<double>();

@@ -13,10 +13,10 @@ TEST_GROUP(HopChain){};
 TEST(HopChain, BackwardIsTheBestOfAllPlansInTheFewestSegments) {
   Rng rng(31);
   for (int round = 0; round < 1200; ++round) {
-    const ChainCosts costs = RandomChain(rng, static_cast<int>(rng.Between(1, 8)),
-                                         static_cast<int>(rng.Between(1, 3)));
-    const BruteForce best = TryAllCuts(
-        costs.length(), [&](const Cuts& cuts) { return BackwardChainNs(costs, cuts); });
+    const ChainCosts costs =
+        RandomChain(rng, static_cast<int>(rng.Between(1, 8)), static_cast<int>(rng.Between(1, 3)));
+    const BruteForce best =
+        TryAllCuts(costs.length(), [&](const Cuts& cuts) { return BackwardChainNs(costs, cuts); });
     const PhasePlan plan = PlanBackwardChain(costs);
     LONGLONGS_EQUAL(best.least_ns, plan.ns);
     LONGLONGS_EQUAL(plan.ns, BackwardChainNs(costs, plan.cuts));
@@ -27,10 +27,10 @@ TEST(HopChain, BackwardIsTheBestOfAllPlansInTheFewestSegments) {
 TEST(HopChain, ForwardIsTheBestOfAllPlansInTheFewestSegments) {
   Rng rng(32);
   for (int round = 0; round < 1200; ++round) {
-    const ChainCosts costs = RandomChain(rng, static_cast<int>(rng.Between(1, 8)),
-                                         static_cast<int>(rng.Between(1, 3)));
-    const BruteForce best = TryAllCuts(
-        costs.length(), [&](const Cuts& cuts) { return ForwardChainNs(costs, cuts); });
+    const ChainCosts costs =
+        RandomChain(rng, static_cast<int>(rng.Between(1, 8)), static_cast<int>(rng.Between(1, 3)));
+    const BruteForce best =
+        TryAllCuts(costs.length(), [&](const Cuts& cuts) { return ForwardChainNs(costs, cuts); });
     const PhasePlan plan = PlanForwardChain(costs);
     LONGLONGS_EQUAL(best.least_ns, plan.ns);
     LONGLONGS_EQUAL(plan.ns, ForwardChainNs(costs, plan.cuts));

@@ -24,8 +24,7 @@ Cuts LiteralAlgorithm1(const PhaseCosts& c) {
   for (int a = 1; a < L; ++a) {
     for (int b = a + 1; b <= L; ++b) {
       if (c.overhead + Sum(c.transfer, a, b) < Sum(c.compute, 0, a)) continue;
-      pairs.emplace_back(-Sum(c.compute, 0, a), Sum(c.transfer, 0, a), Sum(c.transfer, a, b), b,
-                         a);
+      pairs.emplace_back(-Sum(c.compute, 0, a), Sum(c.transfer, 0, a), Sum(c.transfer, a, b), b, a);
     }
   }
   if (pairs.empty()) return {0, L};

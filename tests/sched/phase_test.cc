@@ -9,16 +9,13 @@ namespace weft::sched {
 
 TEST_GROUP(Phase) {
   // Three units with numbers small enough to follow by hand.
-  CostProfile profile{.units = {{.name = "a",
-                                 .bytes = 1,
-                                 .forward_ns = 5,
-                                 .backward_ns = 7,
-                                 .pull_ns = 2,
-                                 .push_ns = 3},
-                                {"b", 1, 1, 2, 4, 6},
-                                {"c", 1, 3, 4, 1, 8}},
-                      .pull_overhead_ns = 10,
-                      .push_overhead_ns = 20};
+  CostProfile profile{
+      .units =
+          {{.name = "a", .bytes = 1, .forward_ns = 5, .backward_ns = 7, .pull_ns = 2, .push_ns = 3},
+           {"b", 1, 1, 2, 4, 6},
+           {"c", 1, 3, 4, 1, 8}},
+      .pull_overhead_ns = 10,
+      .push_overhead_ns = 20};
 };
 
 TEST(Phase, ForwardTimeIsTheOneComputedByHand) {

@@ -85,8 +85,7 @@ TEST(Simulator, EqualWorkersTakeAsLongAsOne) {
     const Schedule schedule =
         ScheduleSegments(profile, RandomCuts(rng, length), RandomCuts(rng, length));
     const Nanos alone = Simulate(profile, schedule, {.workers = 1, .rounds = 3}).iteration_ns;
-    LONGLONGS_EQUAL(alone,
-                    Simulate(profile, schedule, {.workers = 7, .rounds = 3}).iteration_ns);
+    LONGLONGS_EQUAL(alone, Simulate(profile, schedule, {.workers = 7, .rounds = 3}).iteration_ns);
   }
 }
 
@@ -117,10 +116,19 @@ TEST(Simulator, TheServerSumsAtItsOwnRate) {
   CostProfile profile;
   profile.units.push_back({.name = "u", .bytes = 1000});
   const Schedule schedule = ScheduleSegments(profile, {0, 1}, {0, 1});
-  LONGLONGS_EQUAL(
-      4000, Simulate(profile, schedule,
-                     {.workers = 4, .rounds = 1, .server_bytes_per_s = 1'000'000'000})
-                .iteration_ns);
+  LONGLONGS_EQUAL(4000, Simulate(profile, schedule,
+                                 {.workers = 4, .rounds = 1, .server_bytes_per_s = 1'000'000'000})
+                            .iteration_ns);
+}
+
+TEST(Simulator, RefusesJobsWhoseTimesWouldOverflow) {
+  const CostProfile profile = ZooProfile("vgg19", EdgeSetting(100));
+  CHECK_TRUE(CheckJob(profile, {.workers = 1000}).ok());
+  CHECK_FALSE(CheckJob(profile, {.workers = 1000, .server_bytes_per_s = 1}).ok());
+  CostProfile brokered = profile;
+  brokered.broker = {.overhead_ns = 0, .bytes_per_s = 10'000};
+  CHECK_TRUE(CheckJob(brokered, {.workers = 1}).ok());
+  CHECK_FALSE(CheckJob(brokered, {.workers = 100'000}).ok());
 }
 
 TEST(Simulator, PortionsAddUpToThePhases) {

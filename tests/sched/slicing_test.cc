@@ -42,6 +42,14 @@ TEST(Slicing, SlicesMayDoubleUpToTheLargest) {
   for (size_t i = 0; i < slices.size(); ++i) LONGLONGS_EQUAL(expected[i], slices[i].bytes);
 }
 
+TEST(Slicing, PartsOfOneUnitDoubleToo) {
+  const std::vector<Slice> slices =
+      SliceUnits(ProfileOf({31}), {.first_bytes = 1, .largest_bytes = 8});
+  const int64_t expected[] = {1, 2, 4, 8, 8, 8};
+  LONGS_EQUAL(6, slices.size());
+  for (size_t i = 0; i < slices.size(); ++i) LONGLONGS_EQUAL(expected[i], slices[i].bytes);
+}
+
 TEST(Slicing, CarriesEveryUnitOnceWhateverTheSizes) {
   Rng rng(41);
   for (int round = 0; round < 2000; ++round) {

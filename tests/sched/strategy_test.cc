@@ -28,6 +28,7 @@ TEST(StrategyNames, TheCubicPlannerRefusesWhatWouldTakeMinutes) {
   CostProfile profile;
   profile.units.resize(kMaxPaperUnits + 1);
   const Status status = PlanIteration(Strategy::kDynacommPaper, profile).status();
+  STRCMP_CONTAINS("dynacomm_paper takes at most 2000 units", status.message().c_str());
   STRCMP_CONTAINS("use dynacomm", status.message().c_str());
 }
 

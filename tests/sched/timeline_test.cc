@@ -15,9 +15,9 @@ TEST(Timeline, PortionsAddUpToTheWindow) {
                                    {Lane::kPush, 0, 1, 1, 20, 25},
                                    {Lane::kPush, 0, 1, 1, 22, 45}};
   const Portions all = PortionsOf(spans, 0, 60);
-  LONGLONGS_EQUAL(10, all.computing_alone_ns);     // 15..20, 45..50
-  LONGLONGS_EQUAL(20, all.overlapping_ns);         // 10..15, 20..30, 40..45
-  LONGLONGS_EQUAL(30, all.communicating_alone_ns); // the rest, waiting at the end included
+  LONGLONGS_EQUAL(10, all.computing_alone_ns);      // 15..20, 45..50
+  LONGLONGS_EQUAL(20, all.overlapping_ns);          // 10..15, 20..30, 40..45
+  LONGLONGS_EQUAL(30, all.communicating_alone_ns);  // the rest, waiting at the end included
   LONGLONGS_EQUAL(60, all.total_ns());
 }
 

@@ -44,8 +44,7 @@ void CheckNearBound(const char* model) {
   for (int mbps : {50, 100, 200, 300, 500, 1000}) {
     const CostProfile profile = ZooProfile(model, EdgeSetting(mbps));
     const Nanos weave = PlanIteration(Strategy::kWeave, profile).value().iteration_ns;
-    const double share =
-        static_cast<double>(IterationBound(profile)) / static_cast<double>(weave);
+    const double share = static_cast<double>(IterationBound(profile)) / static_cast<double>(weave);
     UT_PRINT(StringFromFormat("%s %d Mb/s: %.1f %% of the bound", model, mbps, 100 * share)
                  .asCharString());
     CHECK_TRUE(share >= 0.95);
@@ -75,7 +74,7 @@ TEST(Weave, IsNeverSlowerThanDynacommNorFasterThanItsBound) {
   CHECK_TRUE(faster > 75);
 }
 
-TEST(Weave, TheBoundIsTheOneOfTheDesign) {
+TEST(Weave, TheBoundIsComputingAndARoundTripOrOneDirection) {
   CostProfile profile{.units = {{"a", 1, 10, 20, 30, 40}, {"b", 1, 1, 2, 3, 4}},
                       .pull_overhead_ns = 100,
                       .push_overhead_ns = 200,
@@ -103,6 +102,11 @@ TEST(Weave, OneOrderForTheFleetKeepsUnequalWorkersTogether) {
       Simulate(profile, ScheduleSlices(profile, plan.slices, plan.push_order), fleet).iteration_ns;
   // Left to choose for themselves they send different slices first, and few are ever complete.
   CHECK_TRUE(together * 115 < each_its_own * 100);
+}
+
+TEST(Weave, OneHugeUnitWithoutOverheadIsCutIntoNoMoreThanAThousandSlices) {
+  CostProfile profile{.units = {{"fc", 400'000'000, 10, 20, 400'000'000, 400'000'000}}};
+  CHECK_TRUE(PlanWeave(profile).slices.size() <= 1024);
 }
 
 TEST(Weave, AModelWithoutBytesIsPlannedToo) {
