@@ -7,7 +7,7 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release)
 endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2")
-set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g -fno-omit-frame-pointer")
+set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1 -fno-omit-frame-pointer")
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
@@ -24,6 +24,7 @@ target_include_directories(weft_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_link_libraries(weft_flags INTERFACE Threads::Threads)
 target_compile_options(weft_flags INTERFACE
   -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual
+  -Wno-missing-field-initializers  # designated initialisers name what differs from the default
   -Wextra-semi -Wformat=2 -Wimplicit-fallthrough -Wundef -Wvla
   $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond -Wlogical-op -Wsuggest-override
     -Wno-psabi     # armv7: every inlined std call would carry a note about GCC 7's ABI change

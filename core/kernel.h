@@ -56,10 +56,12 @@ struct KernelArgs {
   std::byte* own = nullptr;              // kept between calls, zero at first: own_bytes()
   uint64_t params_version = 0;           // grows whenever params have changed
   uint64_t draw = 0;                     // Dropout: which random draw; equal draws, equal masks
+  bool again = false;  // forward for the second time in a step: running statistics stay
 };
 
-// One op in one role, prepared. Pointers are 64-byte aligned. Thread: one call at a time; inside
-// it may use the threads its backend was given. Equal inputs give equal bits.
+// One op in one role, prepared. Pointers are 64-byte aligned, parameters' only to 4. Thread: one
+// call at a time; inside it may use the threads its backend was given. Equal inputs give equal
+// bits.
 class Kernel {
  public:
   virtual ~Kernel() = default;
@@ -94,6 +96,29 @@ class Backend {
   virtual std::vector<std::unique_ptr<Kernel>> Offer(const OpSpec& op, Role role) = 0;
   // The channel block in which activations travel best between this backend's kernels.
   virtual int preferred_block() const { return 1; }
+  // Changes the channel block of one tensor: srcs[0] to dst. Null is a normal answer.
+  virtual std::unique_ptr<Kernel> OfferReorder(const Shape& shape, int from_block, int to_block) {
+    (void)shape, (void)from_block, (void)to_block;
+    return nullptr;
+  }
+};
+
+// The kernels of one op. They agree on the channel blocks of src and dst; those that the op has
+// no use for are null.
+struct OpKernels {
+  std::unique_ptr<Kernel> forward;
+  std::unique_ptr<Kernel> backward_data;
+  std::unique_ptr<Kernel> backward_weights;
+};
+
+// Decides who computes what, from the backends at hand.
+class KernelChooser {
+ public:
+  virtual ~KernelChooser() = default;
+  // `backward`: whether gradients are wanted at all; `d_src`: whether the sources' are.
+  virtual OpKernels Choose(const OpSpec& op, bool backward, bool d_src) = 0;
+  virtual std::unique_ptr<Kernel> ChooseReorder(const Shape& shape, int from_block,
+                                                int to_block) = 0;
 };
 
 }  // namespace weft

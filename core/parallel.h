@@ -15,6 +15,11 @@ class Parallel {
   // Cuts [0, count) into one run of neighbours per thread, a function of count and threads() only,
   // calls body(begin, end) for each and returns when all are done. Thread: the owner's only.
   virtual void For(int64_t count, const std::function<void(int64_t begin, int64_t end)>& body) = 0;
+  // The same for any callable, which is only referred to: nothing is allocated.
+  template <typename Body>
+  void For(int64_t count, const Body& body) {
+    For(count, std::function<void(int64_t, int64_t)>(std::cref(body)));
+  }
 };
 
 // Does everything on the calling thread.

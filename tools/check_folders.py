@@ -88,8 +88,9 @@ def family(header):
 
 
 def subfolder(parts):
-    """The folder that owns a library: net/mqtt, apps/weft; tests and bench count as one each."""
-    if parts[0] in FREE_FOLDERS:
+    """The folder that owns a library: net/mqtt, kernels/onednn; apps, tests and bench count as one
+    each: programs share how they read flags and write JSON."""
+    if parts[0] in FREE_FOLDERS or parts[0] == "apps":
         return parts[0]
     return "/".join(parts[:-1][:2])
 

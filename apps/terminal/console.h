@@ -12,6 +12,7 @@ namespace weft::apps {
 struct Terminal {
   int columns = 100;
   bool colour = false;
+  bool live = false;  // somebody is watching: a line may be drawn over
 };
 
 struct Console {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/weft/spdlog_sink.h"
+#include "apps/terminal/spdlog_sink.h"
 
 #include <spdlog/logger.h>
 #include <spdlog/sinks/ostream_sink.h>

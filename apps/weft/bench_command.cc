@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft bench`: how fast our own parts are on this machine.
+#include <fmt/format.h>
+
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "apps/terminal/text.h"
 #include "apps/weft/commands.h"
-#include "apps/weft/text.h"
+#include "apps/weft/train_bench.h"
 #include "bench/planner_bench.h"
 #include "core/clock.h"
 
 namespace weft::apps {
 namespace {
+
+struct BenchFlags {
+  bool json = false;
+  TrainBenchSetting train;
+};
 
 Status RunPlannerBench(bool as_json, Console& console) {
   const std::vector<bench::PlannerTimes> rows = bench::BenchPlanners(SteadyClock());
@@ -37,15 +45,66 @@ Status RunPlannerBench(bool as_json, Console& console) {
   return Status::Ok();
 }
 
+Status RunTrainBench(const BenchFlags& flags, Console& console) {
+  Result<TrainBenchResult> result = BenchTraining(flags.train, SteadyClock());
+  if (!result.ok()) return result.status();
+  if (flags.json) {
+    console.out << nlohmann::json{{"model", flags.train.model},
+                                  {"batch", flags.train.batch},
+                                  {"threads", result->threads},
+                                  {"images_per_s", result->images_per_s},
+                                  {"images_per_s_best", result->images_per_s_best},
+                                  {"step_ns", result->step_ns},
+                                  {"forward_ns", result->forward_ns},
+                                  {"backward_ns", result->backward_ns},
+                                  {"update_ns", result->update_ns},
+                                  {"peak_rss_bytes", result->peak_rss_bytes},
+                                  {"gflops", result->gflops},
+                                  {"peak_share", result->peak_share}}
+                << "\n";
+    return Status::Ok();
+  }
+  console.out << fmt::format(
+      "{} batch {}, {} threads: {:.1f} images/s (best {:.1f}); step {} = forward {} + backward {} "
+      "+ "
+      "update {}; {:.0f} GFLOP/s, {:.0f} % of this machine's peak; peak memory {}\n",
+      flags.train.model, flags.train.batch, result->threads, result->images_per_s,
+      result->images_per_s_best, TimeText(result->step_ns), TimeText(result->forward_ns),
+      TimeText(result->backward_ns), TimeText(result->update_ns), result->gflops,
+      100 * result->peak_share, BytesText(result->peak_rss_bytes));
+  return Status::Ok();
+}
+
 }  // namespace
 
 Command AddBenchCommand(CLI::App& app) {
-  auto as_json = std::make_shared<bool>(false);
+  auto flags = std::make_shared<BenchFlags>();
   CLI::App* command = app.add_subcommand("bench", "Measure weft's own parts on this machine");
   command->require_subcommand(1);
   CLI::App* planner = command->add_subcommand("planner", "The planners, from 19 to 10,000 units");
-  planner->add_flag("--json", *as_json, "One JSON object on stdout");
-  return {command, [as_json](Console& console) { return RunPlannerBench(*as_json, console); }};
+  planner->add_flag("--json", flags->json, "One JSON object on stdout");
+
+  TrainBenchSetting& t = flags->train;
+  CLI::App* train = command->add_subcommand("train", "Training steps on made-up images");
+  train->add_option("--model", t.model, "Model of the zoo")->required();
+  train->add_option("--batch", t.batch, "Images per step")
+      ->check(CLI::Range(1, 65536))
+      ->capture_default_str();
+  train->add_option("--threads", t.compute.threads, "0: all processors")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  train->add_option("--steps", t.steps, "Steps to measure, after one to warm up")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  train->add_option("--backend", t.compute.backend, "auto, or one of this build's backends")
+      ->capture_default_str();
+  train->add_flag("--exact", t.compute.exact, "Only kernels that keep all digits: no Winograd");
+  train->add_flag("--json", flags->json, "One JSON object on stdout");
+  return {command, [flags, train](Console& console) {
+            flags->train.compute.times_file = DefaultTimesFile();
+            return train->parsed() ? RunTrainBench(*flags, console)
+                                   : RunPlannerBench(flags->json, console);
+          }};
 }
 
 }  // namespace weft::apps

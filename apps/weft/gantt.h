@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "apps/weft/console.h"
+#include "apps/terminal/console.h"
 #include "sched/simulator.h"
 
 namespace weft::apps {

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "apps/terminal/text.h"
 #include "apps/weft/commands.h"
-#include "apps/weft/text.h"
 #include "core/model/units.h"
 #include "core/model/zoo.h"
 

@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "apps/terminal/text.h"
 #include "apps/weft/commands.h"
 #include "apps/weft/gantt.h"
 #include "apps/weft/profile_file.h"
 #include "apps/weft/strategies.h"
-#include "apps/weft/text.h"
 
 namespace weft::apps {
 namespace {

@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "apps/terminal/text.h"
 #include "apps/weft/commands.h"
 #include "apps/weft/plot.h"
 #include "apps/weft/strategies.h"
-#include "apps/weft/text.h"
 #include "apps/weft/trace_file.h"
 #include "core/model/units.h"
 #include "core/model/zoo.h"

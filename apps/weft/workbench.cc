@@ -1,93 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/weft/workbench.h"
 
-#include <algorithm>
-#include <cmath>
-#include <ostream>
-
 #include "apps/weft/commands.h"
-#include "apps/weft/spdlog_sink.h"
 
 namespace weft::apps {
-namespace {
-
-CLI::Validator Between(double least, bool least_included, double most, const std::string& what) {
-  return CLI::Validator(
-      [=](std::string& text) -> std::string {
-        double value = 0;
-        const bool number = CLI::detail::lexical_cast(text, value) && std::isfinite(value);
-        if (number && value <= most && (value > least || (least_included && value == least))) {
-          return "";
-        }
-        return "'" + text + "' is not " + what;
-      },
-      "NUMBER");
-}
-
-std::string Rounded(double value) {
-  std::string text = std::to_string(value);
-  return text.substr(0, text.find('.'));
-}
-
-// CLI11 may put several lines into a message; people get one.
-std::string OneLine(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
-}
-
-int ExitCodeOf(const Status& status) {
-  switch (status.code()) {
-    case StatusCode::kOk:
-      return kExitOk;
-    case StatusCode::kInvalidInput:
-    case StatusCode::kNotFound:
-      return kExitBadInput;
-    case StatusCode::kUnavailable:
-      return kExitFailure;
-  }
-  return kExitFailure;
-}
-
-}  // namespace
-
-CLI::Validator PositiveUpTo(double most) {
-  return Between(0, false, most, "a number above 0 and at most " + Rounded(most));
-}
-
-CLI::Validator FromZeroUpTo(double most) {
-  return Between(0, true, most, "a number from 0 to " + Rounded(most));
-}
 
 int RunWeft(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err,
             const Terminal& terminal) {
-  CLI::App app("weft, the workbench: models, communication plans, simulations, benchmarks");
-  app.name("weft");
-  app.set_version_flag("--version", "weft " WEFT_VERSION);
-  app.require_subcommand(0, 1);
-  bool verbose = false;
-  app.add_flag("-v,--verbose", verbose, "Say on stderr what is being done");
-  const Command commands[] = {AddModelCommand(app), AddPlanCommand(app), AddSimCommand(app),
-                              AddBenchCommand(app)};
-  try {
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // last one first
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error, out, err);  // --help, --version
-    err << "weft: " << OneLine(error.what()) << "; see weft --help\n";
-    return kExitBadInput;
-  }
-  SpdlogSink sink(err);
-  Console console{.out = out,
-                  .err = err,
-                  .terminal = terminal,
-                  .log = Logger(sink, verbose ? LogLevel::kDebug : LogLevel::kWarning)};
-  for (const Command& command : commands) {
-    if (!command.parsed->parsed()) continue;
-    const Status status = command.run(console);
-    if (!status.ok()) err << "weft: " << status.message() << "\n";
-    return ExitCodeOf(status);
-  }
-  out << app.help();
-  return kExitOk;
+  CLI::App app("weft, the workbench: models, communication plans, simulations, benchmarks", "weft");
+  const std::vector<Command> commands = {AddModelCommand(app), AddPlanCommand(app),
+                                         AddSimCommand(app), AddBenchCommand(app)};
+  return RunCommandLine(app, commands, arguments, out, err, terminal);
 }
 
 }  // namespace weft::apps

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/weft/console.h"
+#include "apps/terminal/console.h"
 
 namespace weft::apps {
 

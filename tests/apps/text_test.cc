@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/weft/text.h"
+#include "apps/terminal/text.h"
 
 #include <CppUTest/TestHarness.h>
 

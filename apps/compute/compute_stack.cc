@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/compute/compute_stack.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "core/thread_pool.h"
+#include "kernels/ref/backend.h"
+
+#ifdef WEFT_HAS_ONEDNN
+#include "kernels/onednn/backend.h"
+#include "kernels/onednn/omp_parallel.h"
+#endif
+
+namespace weft::apps {
+
+Result<std::unique_ptr<ComputeStack>> ComputeStack::Create(const ComputeSetting& setting,
+                                                           const Clock& clock) {
+  const int processors = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const int threads = setting.threads > 0 ? setting.threads : processors;
+  std::unique_ptr<ComputeStack> stack(new ComputeStack());
+  std::string known = "auto";
+  const auto wanted = [&](const char* name) {
+    known += ", " + std::string(name);
+    return setting.backend == "auto" || setting.backend == name;
+  };
+#ifdef WEFT_HAS_ONEDNN
+  if (wanted("onednn")) {
+    stack->parallel_ = std::make_unique<onednn::OmpParallel>(threads);
+    stack->backends_.push_back(std::make_unique<onednn::OnednnBackend>(threads));
+  }
+#endif
+  const bool ref_wanted = wanted("ref");
+  if (stack->backends_.empty() && !ref_wanted) {
+    return Status::InvalidInput("this build has no backend '" + setting.backend +
+                                "'; choose one of " + known);
+  }
+  if (!stack->parallel_) stack->parallel_ = std::make_unique<ThreadPool>(threads);
+  stack->backends_.push_back(std::make_unique<ref::RefBackend>(*stack->parallel_));
+
+  std::vector<Backend*> backends;
+  for (const auto& backend : stack->backends_) backends.push_back(backend.get());
+  stack->registry_ = std::make_unique<Registry>(
+      backends, clock, Registry::Options{.exact = setting.exact, .threads = threads});
+  stack->times_file_ = setting.times_file;
+  if (!setting.times_file.empty()) {
+    std::ostringstream text;
+    text << std::ifstream(setting.times_file).rdbuf();
+    stack->registry_->LearnTimes(text.str());
+  }
+  return stack;
+}
+
+void ComputeStack::KeepTimes() const {
+  if (times_file_.empty()) return;
+  std::error_code ignored;
+  std::filesystem::create_directories(std::filesystem::path(times_file_).parent_path(), ignored);
+  const std::string scratch = times_file_ + ".new";
+  std::ofstream file(scratch);
+  file << registry_->TimesText();
+  file.close();
+  if (file) std::filesystem::rename(scratch, times_file_, ignored);
+}
+
+std::string DefaultTimesFile() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  if (cache != nullptr && *cache != '\0') return std::string(cache) + "/weft/kernel-times";
+  const char* home = std::getenv("HOME");
+  if (home != nullptr && *home != '\0') return std::string(home) + "/.cache/weft/kernel-times";
+  return "";
+}
+
+}  // namespace weft::apps

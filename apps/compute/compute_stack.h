@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who computes on this machine: the backends of this build in order of preference, the threads
+// they share, and the registry that chooses, with its memory of earlier timings.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/parallel.h"
+#include "core/status.h"
+#include "kernels/registry.h"
+
+namespace weft::apps {
+
+struct ComputeSetting {
+  std::string backend = "auto";  // or the name of one, with ref behind it
+  int threads = 0;               // 0: all processors
+  bool exact = false;            // no kernels that trade digits for speed
+  std::string times_file = {};   // where timings are kept; empty: nowhere
+};
+
+class ComputeStack {
+ public:
+  // InvalidInput: this build has no such backend; the sentence lists those it has.
+  static Result<std::unique_ptr<ComputeStack>> Create(const ComputeSetting& setting,
+                                                      const Clock& clock);
+
+  Parallel& parallel() { return *parallel_; }
+  Registry& registry() { return *registry_; }
+  int threads() const { return parallel_->threads(); }
+  // Writes the timings down for the next start. A file that cannot be written is no harm.
+  void KeepTimes() const;
+
+ private:
+  ComputeStack() = default;
+
+  std::unique_ptr<Parallel> parallel_;
+  std::vector<std::unique_ptr<Backend>> backends_;
+  std::unique_ptr<Registry> registry_;
+  std::string times_file_;
+};
+
+// Where timings of this machine are kept by default, from the environment: a file under
+// $XDG_CACHE_HOME or ~/.cache; empty if there is no such place.
+std::string DefaultTimesFile();
+
+}  // namespace weft::apps

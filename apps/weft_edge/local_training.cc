@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/weft_edge/local_training.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "apps/compute/compute_stack.h"
+#include "apps/compute/process_memory.h"
+#include "apps/data/open_dataset.h"
+#include "apps/files/checkpoint_folder.h"
+#include "apps/files/model_weights.h"
+#include "apps/files/sha256.h"
+#include "apps/terminal/text.h"
+#include "apps/weft_edge/training_display.h"
+#include "core/model/zoo.h"
+#include "core/train/initialise.h"
+#include "core/train/trainer.h"
+
+namespace weft::apps {
+namespace {
+
+// All that one run is made of, in the order it is built.
+class LocalTraining {
+ public:
+  LocalTraining(const TrainFlags& flags, Console& console, const std::atomic<bool>& stop)
+      : flags_(flags), console_(console), stop_(stop) {}
+
+  Status Run() {
+    for (auto part :
+         {&LocalTraining::OpenData, &LocalTraining::BuildModel, &LocalTraining::PrepareOptimizer,
+          &LocalTraining::PrepareNetworks, &LocalTraining::PrepareTrainer}) {
+      if (Status status = (this->*part)(); !status.ok()) return status;
+    }
+    if (flags_.explain) return Explain();
+    if (Status status = Train(); !status.ok()) return status;
+    return Finish();
+  }
+
+ private:
+  Status OpenData() {
+    Result<std::unique_ptr<train::Dataset>> opened = OpenDataset(flags_.data, Split::kTrain);
+    if (!opened.ok()) return opened.status();
+    train_set_ = std::move(opened).value();
+    if (!flags_.eval) return Status::Ok();
+    opened = OpenDataset(flags_.data, Split::kTest);
+    if (!opened.ok()) return opened.status();
+    test_set_ = std::move(opened).value();
+    return Status::Ok();
+  }
+
+  Status BuildModel() {
+    // Channels and classes are the data's, height and width the model's: images are resized.
+    Shape input;
+    for (const model::ZooEntry& entry : model::Zoo()) {
+      if (entry.name == flags_.model) {
+        input = {train_set_->image_shape()[0], entry.input[1], entry.input[2]};
+      }
+    }
+    Result<model::Graph> graph =
+        model::BuildModel(flags_.model, {.classes = train_set_->classes(), .input = input});
+    if (!graph.ok()) return graph.status();
+    graph_ = std::make_unique<model::Graph>(std::move(graph).value());
+    parameters_ = std::make_unique<train::Parameters>(*graph_);
+
+    Result<std::unique_ptr<ComputeStack>> compute =
+        ComputeStack::Create({.backend = flags_.backend,
+                              .threads = flags_.threads,
+                              .exact = flags_.exact,
+                              .times_file = DefaultTimesFile()},
+                             clock_);
+    if (!compute.ok()) return compute.status();
+    compute_ = std::move(compute).value();
+    train::Initialise(*parameters_, flags_.seed, compute_->parallel());
+    if (flags_.init.empty()) return Status::Ok();
+    Result<WeightsMatch> match = LoadWeights(flags_.init, flags_.new_head, *parameters_);
+    if (!match.ok()) return match.status();
+    if (!match->kept.empty()) {
+      console_.log.Warning(fmt::format("{}: the classifier starts anew", flags_.init));
+    }
+    return Status::Ok();
+  }
+
+  Status PrepareOptimizer() {
+    Result<train::Optimizer> optimizer =
+        flags_.optimizer == "adamw"
+            ? train::Optimizer::Create(train::AdamW{.weight_decay = flags_.weight_decay})
+            : train::Optimizer::Create(train::Sgd{.momentum = flags_.momentum,
+                                                  .weight_decay = flags_.weight_decay,
+                                                  .nesterov = flags_.nesterov});
+    if (!optimizer.ok()) return optimizer.status();
+    optimizer_ = std::make_unique<train::Optimizer>(std::move(optimizer).value());
+    Result<train::Schedule> schedule = train::ParseSchedule(flags_.schedule);
+    if (!schedule.ok()) return schedule.status();
+    schedule_ = *schedule;
+    return Status::Ok();
+  }
+
+  Status PrepareNetworks() {
+    size_t budget = 0;
+    if (!flags_.memory_budget.empty()) {
+      Result<size_t> bytes = ParseBytes(flags_.memory_budget);
+      if (!bytes.ok()) return bytes.status();
+      // Optimizer state and the batches read ahead are not there yet; the rest is in the RSS.
+      const Shape image = graph_->input_shape();
+      const size_t coming =
+          parameters_->values().size_bytes() *
+              static_cast<size_t>(optimizer_->state_per_parameter()) +
+          3 * sizeof(float) * static_cast<size_t>(flags_.batch * image.elements());
+      const size_t taken = static_cast<size_t>(ResidentBytes()) + coming;
+      if (taken >= *bytes) {
+        return Status::InvalidInput(fmt::format(
+            "--memory-budget {} is below the {} MiB that parameters, gradients, optimizer and the "
+            "program itself take; give more, or choose a smaller model",
+            flags_.memory_budget, (taken >> 20) + 1));
+      }
+      budget = *bytes - taken;
+    }
+    Result<std::unique_ptr<train::Network>> network =
+        train::Network::Create(*parameters_, compute_->registry(), compute_->parallel(),
+                               {.batch = flags_.batch, .training = true, .memory_budget = budget});
+    if (!network.ok()) return network.status();
+    network_ = std::move(network).value();
+    if (flags_.eval) {
+      network = train::Network::Create(*parameters_, compute_->registry(), compute_->parallel(),
+                                       {.batch = flags_.batch, .training = false});
+      if (!network.ok()) return network.status();
+      eval_network_ = std::move(network).value();
+    }
+    compute_->KeepTimes();
+    return Status::Ok();
+  }
+
+  Status PrepareTrainer() {
+    Result<std::unique_ptr<train::BatchLoader>> probe = OpenLoader(*train_set_, true, {});
+    if (!probe.ok()) return probe.status();
+    const int64_t per_epoch = (*probe)->steps_per_epoch();
+    total_steps_ =
+        flags_.steps > 0 ? flags_.steps : std::max<int64_t>(1, flags_.epochs) * per_epoch;
+    trainer_ = std::make_unique<train::Trainer>(
+        train::Trainer::Parts{*parameters_, *network_, *optimizer_, hooks_, compute_->parallel(),
+                              clock_},
+        train::TrainerSetting{.learning_rate = flags_.learning_rate,
+                              .schedule = schedule_,
+                              .total_steps = total_steps_,
+                              .label_smoothing = flags_.label_smoothing,
+                              .seed = flags_.seed});
+    loader_ = std::move(probe).value();
+    if (flags_.checkpoint.empty()) {
+      if (!flags_.resume) return Status::Ok();
+      return Status::InvalidInput("--resume needs --checkpoint DIR to know where from");
+    }
+    Result<std::unique_ptr<CheckpointFolder>> folder = CheckpointFolder::Open(flags_.checkpoint);
+    if (!folder.ok()) return folder.status();
+    storage_ = std::move(folder).value();
+    if (!flags_.resume) return Status::Ok();
+    const Status status = trainer_->Restore(*storage_, Fingerprint());
+    if (status.code() == StatusCode::kNotFound) return Status::Ok();  // the first start
+    if (!status.ok()) return status.WithContext(flags_.checkpoint);
+    Result<std::unique_ptr<train::BatchLoader>> loader =
+        OpenLoader(*train_set_, true, trainer_->position());
+    if (!loader.ok()) return loader.status();
+    loader_ = std::move(loader).value();
+    return Status::Ok();
+  }
+
+  Result<std::unique_ptr<train::BatchLoader>> OpenLoader(const train::Dataset& dataset,
+                                                         bool training, train::EpochStep start) {
+    const Shape& image = graph_->input_shape();
+    return train::BatchLoader::Create(dataset,
+                                      {.sampling = {.batch = flags_.batch,
+                                                    .seed = flags_.seed,
+                                                    .shuffle = training && !flags_.no_shuffle,
+                                                    .keep_rest = !training},
+                                       .height = static_cast<int>(image[1]),
+                                       .width = static_cast<int>(image[2]),
+                                       .augment = training && !flags_.no_augment,
+                                       .start = start});
+  }
+
+  // What two runs must have in common for one to go on where the other stopped.
+  std::string Fingerprint() const {
+    return fmt::format(
+        "model={} data={} batch={} steps={} optimizer={} lr={} momentum={} nesterov={} decay={} "
+        "smoothing={} schedule={} seed={} shuffle={} augment={} init={}",
+        flags_.model, flags_.data, flags_.batch, total_steps_, flags_.optimizer,
+        flags_.learning_rate, flags_.momentum, flags_.nesterov, flags_.weight_decay,
+        flags_.label_smoothing, flags_.schedule, flags_.seed, !flags_.no_shuffle,
+        !flags_.no_augment, flags_.init);
+  }
+
+  Status Train() {
+    TrainingDisplay display(console_, flags_.json, total_steps_, graph_->name(),
+                            network_->memory());
+    while (trainer_->steps_done() < total_steps_ && !stop_) {
+      Result<train::StepReport> report = trainer_->Step(*loader_);
+      if (!report.ok()) {
+        display.Leave();
+        return report.status();
+      }
+      display.Show(*report);
+      const bool epoch_ends = report->at.step + 1 == loader_->steps_per_epoch();
+      const bool last = report->step == total_steps_;
+      if (eval_network_ && (epoch_ends || last)) {
+        if (Status status = EvaluateNow(); !status.ok()) return status;
+        display.ShowScore(report->at.epoch + 1, score_);
+      }
+      if (storage_ && (report->step % flags_.checkpoint_every == 0 || last || stop_)) {
+        if (Status status = trainer_->Save(*storage_, Fingerprint()); !status.ok()) {
+          display.Leave();
+          return status;
+        }
+      }
+    }
+    display.Leave();
+    for (const train::BatchLoader::Problem& problem : loader_->problems()) {
+      console_.log.Warning(fmt::format("left out: {}", problem.what));
+    }
+    return Status::Ok();
+  }
+
+  Status EvaluateNow() {
+    Result<std::unique_ptr<train::BatchLoader>> loader = OpenLoader(*test_set_, false, {});
+    if (!loader.ok()) return loader.status();
+    Result<train::Score> score = train::Evaluate(*eval_network_, **loader);
+    if (!score.ok()) return score.status();
+    score_ = *score;
+    return Status::Ok();
+  }
+
+  Status Finish() {
+    if (!flags_.save.empty()) {
+      FileCalls calls;
+      if (Status status = SaveWeights(flags_.save, *parameters_, calls); !status.ok()) {
+        return status;
+      }
+    }
+    const std::string hash = HexText(ModelHash(*parameters_));
+    if (flags_.json) {
+      nlohmann::json final = {{"final", true},
+                              {"steps", trainer_->steps_done()},
+                              {"top1", nullptr},
+                              {"peak_rss_bytes", PeakResidentBytes()},
+                              {"model_hash", hash}};
+      if (eval_network_) {
+        final["top1"] = score_.top1();
+        final["top5"] = score_.top5();
+      }
+      console_.out << final << "\n";
+      return Status::Ok();
+    }
+    console_.out << fmt::format("{} steps, peak memory {}, model {}\n", trainer_->steps_done(),
+                                BytesText(PeakResidentBytes()), hash.substr(0, 16));
+    if (!flags_.save.empty()) console_.out << "saved to " << flags_.save << "\n";
+    return Status::Ok();
+  }
+
+  // Some timed steps, then who did what.
+  Status Explain() {
+    constexpr int kSteps = 5;
+    for (int step = 0; step <= kSteps; ++step) {
+      if (step == 1) network_->SetClock(&clock_);  // the first is a warm-up
+      Result<train::StepReport> report = trainer_->Step(*loader_);
+      if (!report.ok()) return report.status();
+    }
+    Table table({"layer", "what", "kernel", "time", "GFLOP/s"});
+    int64_t total = 0;
+    for (const auto& steps : {network_->forward_steps(), network_->backward_steps()}) {
+      for (const train::Step& step : steps) {
+        const train::Op& op = network_->program().ops[step.op];
+        const int64_t ns = step.spent_ns / std::max<int64_t>(1, step.runs);
+        const bool counts = op.macs > 0 && std::string_view(step.what) != "backward activation";
+        total += ns;
+        table.Add({op.name, step.what, std::string(step.kernel->name()), TimeText(ns),
+                   counts && ns > 0 ? fmt::format("{:.0f}", 2.0 * static_cast<double>(op.macs) /
+                                                                static_cast<double>(ns))
+                                    : ""});
+      }
+    }
+    console_.out << table.Text() << "\nforward and backward: " << TimeText(total) << " a step of "
+                 << flags_.batch << "\n"
+                 << MemoryText(network_->memory()) << "\n";
+    return Status::Ok();
+  }
+
+  const TrainFlags& flags_;
+  Console& console_;
+  const std::atomic<bool>& stop_;
+  const SteadyClock clock_;
+  NullHooks hooks_;
+  std::unique_ptr<train::Dataset> train_set_;
+  std::unique_ptr<train::Dataset> test_set_;
+  std::unique_ptr<model::Graph> graph_;
+  std::unique_ptr<train::Parameters> parameters_;
+  std::unique_ptr<ComputeStack> compute_;
+  std::unique_ptr<train::Optimizer> optimizer_;
+  train::Schedule schedule_;
+  std::unique_ptr<train::Network> network_;
+  std::unique_ptr<train::Network> eval_network_;
+  std::unique_ptr<train::BatchLoader> loader_;
+  std::unique_ptr<CheckpointFolder> storage_;
+  std::unique_ptr<train::Trainer> trainer_;
+  train::Score score_;
+  int64_t total_steps_ = 0;
+};
+
+}  // namespace
+
+Result<size_t> ParseBytes(const std::string& text) {
+  static constexpr std::pair<const char*, double> kUnits[] = {{"KiB", 1024.0},
+                                                              {"MiB", 1048576.0},
+                                                              {"GiB", 1073741824.0},
+                                                              {"kB", 1e3},
+                                                              {"MB", 1e6},
+                                                              {"GB", 1e9},
+                                                              {"B", 1},
+                                                              {"", 1}};
+  size_t used = 0;
+  double number = -1;
+  try {
+    number = std::stod(text, &used);
+  } catch (const std::exception&) {
+    used = 0;
+  }
+  for (const auto& [unit, size] : kUnits) {
+    if (used > 0 && text.substr(used) == unit && number > 0 && number * size < 1e18) {
+      return static_cast<size_t>(number * size);
+    }
+  }
+  return Status::InvalidInput("'" + text + "' is no amount of memory; write it as 600MiB or 2GB");
+}
+
+Status TrainLocally(const TrainFlags& flags, Console& console, const std::atomic<bool>& stop) {
+  return LocalTraining(flags, console, stop).Run();
+}
+
+}  // namespace weft::apps

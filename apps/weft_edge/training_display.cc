@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/weft_edge/training_display.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "apps/terminal/text.h"
+
+namespace weft::apps {
+namespace {
+
+std::string Bar(double share, int width) {
+  const int full = static_cast<int>(share * width);
+  std::string bar;
+  for (int i = 0; i < width; ++i) bar += i < full ? "█" : "░";
+  return bar;
+}
+
+std::string ClockText(double seconds) {
+  const auto s = static_cast<int64_t>(seconds);
+  if (s >= 3600) return fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
+  return fmt::format("{}:{:02}", s / 60, s % 60);
+}
+
+}  // namespace
+
+std::string MemoryText(const train::MemoryTable& memory) {
+  std::string text = fmt::format(
+      "memory: parameters {}, gradients {}, activations {} ({} if nothing were shared), kernels {}",
+      BytesText(static_cast<int64_t>(memory.parameters)),
+      BytesText(static_cast<int64_t>(memory.parameters)),
+      BytesText(static_cast<int64_t>(memory.activations)),
+      BytesText(static_cast<int64_t>(memory.activations_unshared)),
+      BytesText(static_cast<int64_t>(memory.kernels)));
+  if (memory.ops_computed_again > 0) {
+    text += fmt::format("; {} layers are computed again in backward", memory.ops_computed_again);
+  }
+  return text;
+}
+
+TrainingDisplay::TrainingDisplay(Console& console, bool json, int64_t total_steps,
+                                 const std::string& model, const train::MemoryTable& memory)
+    : console_(console), json_(json), total_steps_(total_steps) {
+  if (!json) console.out << model << ", " << MemoryText(memory) << "\n";
+}
+
+void TrainingDisplay::Show(const train::StepReport& report) {
+  const double rate = static_cast<double>(report.images) * 1e9 /
+                      static_cast<double>(std::max<int64_t>(1, report.total_ns));
+  if (json_) {
+    console_.out << nlohmann::json{{"step", report.step},
+                                   {"loss", report.loss},
+                                   {"images_per_s", rate}}
+                 << "\n";
+    return;
+  }
+  const double accuracy = static_cast<double>(report.correct) /
+                          static_cast<double>(std::max<int64_t>(1, report.images));
+  const double keep = shown_ == 0 ? 0 : 0.95;
+  loss_ = keep * loss_ + (1 - keep) * report.loss;
+  accuracy_ = keep * accuracy_ + (1 - keep) * accuracy;
+  images_per_s_ = keep * images_per_s_ + (1 - keep) * rate;
+  ++shown_;
+  const double left = static_cast<double>((total_steps_ - report.step) * report.images);
+  const std::string numbers =
+      fmt::format("{}/{}  epoch {}  loss {:.4f}  train {:.1f} %  {:.0f} images/s  {} left",
+                  report.step, total_steps_, report.at.epoch + 1, loss_, 100 * accuracy_,
+                  images_per_s_, ClockText(left / std::max(images_per_s_, 1e-9)));
+  if (console_.terminal.live) {
+    const int width = std::max(0, console_.terminal.columns - static_cast<int>(numbers.size()) - 3);
+    const double share = static_cast<double>(report.step) / static_cast<double>(total_steps_);
+    console_.out << "\r" << Bar(share, std::min(width, 30)) << " " << numbers << "\033[K"
+                 << std::flush;
+    drawn_ = true;
+    return;
+  }
+  const int64_t every = std::max<int64_t>(1, total_steps_ / 20);
+  if (report.step % every == 0 || report.step == total_steps_) console_.out << numbers << "\n";
+}
+
+void TrainingDisplay::ShowScore(int64_t epoch, const train::Score& score) {
+  if (json_) {
+    console_.out << nlohmann::json{{"epoch", epoch},
+                                   {"eval_loss", score.loss()},
+                                   {"top1", score.top1()},
+                                   {"top5", score.top5()}}
+                 << "\n";
+    return;
+  }
+  Leave();
+  console_.out << fmt::format("epoch {}: test loss {:.4f}, top-1 {:.2f} %, top-5 {:.2f} %\n", epoch,
+                              score.loss(), 100 * score.top1(), 100 * score.top5());
+}
+
+void TrainingDisplay::Leave() {
+  if (drawn_) console_.out << "\n";
+  drawn_ = false;
+}
+
+}  // namespace weft::apps

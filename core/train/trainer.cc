@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/train/trainer.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <cstring>
+
+#include "core/train/loss.h"
+
+namespace weft::train {
+namespace {
+
+constexpr std::string_view kStateName = "trainer";
+
+template <typename T>
+std::span<const std::byte> Bytes(const std::span<T>& values) {
+  return std::as_bytes(values);
+}
+
+// The numbers of a state, besides the big arrays.
+struct Place {
+  int64_t steps_done = 0;
+  int64_t epoch = 0;
+  int64_t step = 0;
+};
+
+Status CopyPart(std::span<const std::byte> from, std::span<std::byte> to, const char* what) {
+  if (from.size() != to.size()) {
+    return Status::InvalidInput("the checkpoint's " + std::string(what) + " are " +
+                                std::to_string(from.size()) + " bytes where this model has " +
+                                std::to_string(to.size()) + "; was it another model's?");
+  }
+  std::memcpy(to.data(), from.data(), from.size());
+  return Status::Ok();
+}
+
+}  // namespace
+
+Trainer::Trainer(const Parts& parts, const TrainerSetting& setting)
+    : parts_(parts),
+      setting_(setting),
+      optimizer_state_(parts.parameters.values().size() *
+                           static_cast<size_t>(parts.optimizer.state_per_parameter()),
+                       0.0f) {}
+
+Result<StepReport> Trainer::Step(BatchLoader& loader) {
+  Network& network = parts_.network;
+  const int64_t start = parts_.clock.NowNs();
+  Result<Batch> batch = loader.Next();
+  if (!batch.ok()) return batch.status();
+  assert(batch->images.size() == network.images().size());
+  std::copy(batch->images.begin(), batch->images.end(), network.images().begin());
+
+  const uint64_t draw = (setting_.seed << 40) + static_cast<uint64_t>(steps_done_);
+  parts_.hooks.BeginStep(steps_done_);
+  const int64_t forward_begin = parts_.clock.NowNs();
+  network.Forward(parts_.hooks, draw);
+  const int classes = static_cast<int>(network.logits().size() / batch->labels.size());
+  Result<double> loss = SoftmaxCrossEntropy(network.logits(), classes, batch->labels,
+                                            setting_.label_smoothing, network.d_logits());
+  if (!loss.ok()) return loss.status();
+  if (!std::isfinite(*loss)) {
+    const std::optional<std::string> where = network.FirstNotFinite(draw);
+    return Status::InvalidInput("the loss of step " + std::to_string(steps_done_ + 1) +
+                                " is not finite; the first layer that overflows is '" +
+                                where.value_or("the loss itself") +
+                                "': try a lower learning rate or a warm-up");
+  }
+  StepReport report{
+      .step = steps_done_ + 1, .at = batch->at, .loss = *loss, .images = batch->count};
+  report.correct = CountHits(network.logits(), classes, batch->labels).top1;
+  const int64_t backward_begin = parts_.clock.NowNs();
+  network.Backward(parts_.hooks);
+  const int64_t update_begin = parts_.clock.NowNs();
+  const double rate =
+      setting_.learning_rate * setting_.schedule.FactorAt(steps_done_, setting_.total_steps);
+  parts_.optimizer.Apply({.number = steps_done_ + 1, .learning_rate = rate},
+                         {.parameters = parts_.parameters.values(),
+                          .gradients = parts_.parameters.gradients(),
+                          .state = optimizer_state_},
+                         0, static_cast<int64_t>(parts_.parameters.values().size()),
+                         parts_.parallel);
+  network.ParametersChanged();
+  parts_.hooks.EndStep();
+  const int64_t end = parts_.clock.NowNs();
+  ++steps_done_;
+  position_ = {batch->at.epoch, batch->at.step + 1};
+  report.forward_ns = backward_begin - forward_begin;
+  report.backward_ns = update_begin - backward_begin;
+  report.update_ns = end - update_begin;
+  report.total_ns = end - start;
+  return report;
+}
+
+Status Trainer::Save(Storage& storage, const std::string& fingerprint) const {
+  const Place place{steps_done_, position_.epoch, position_.step};
+  const Parameters& parameters = parts_.parameters;
+  const std::span<const std::byte> parts[] = {
+      Bytes(std::span(fingerprint)), Bytes(std::span(&place, 1)),
+      Bytes(parameters.values()),    Bytes(parameters.statistics()),
+      Bytes(parameters.counters()),  Bytes(std::span(optimizer_state_))};
+  return storage.Save(kStateName, parts);
+}
+
+Status Trainer::Restore(Storage& storage, const std::string& fingerprint) {
+  Result<StoredState> state = storage.Load(kStateName);
+  if (!state.ok()) return state.status();
+  if (state->parts.size() != 6) return Status::InvalidInput("the checkpoint is not a trainer's");
+  const std::span<const std::byte> saved = state->parts[0];
+  const std::string saved_fingerprint(reinterpret_cast<const char*>(saved.data()), saved.size());
+  if (saved_fingerprint != fingerprint) {
+    return Status::InvalidInput("the checkpoint was made with '" + saved_fingerprint +
+                                "' and this run is '" + fingerprint +
+                                "'; use the same settings, or another folder");
+  }
+  Place place;
+  Parameters& parameters = parts_.parameters;
+  const struct {
+    std::span<std::byte> to;
+    const char* what;
+  } wanted[] = {{std::as_writable_bytes(std::span(&place, 1)), "place"},
+                {std::as_writable_bytes(parameters.values()), "parameters"},
+                {std::as_writable_bytes(parameters.statistics()), "running statistics"},
+                {std::as_writable_bytes(parameters.counters()), "batch counters"},
+                {std::as_writable_bytes(std::span(optimizer_state_)), "optimizer numbers"}};
+  for (size_t i = 0; i < std::size(wanted); ++i) {
+    const Status status = CopyPart(state->parts[i + 1], wanted[i].to, wanted[i].what);
+    if (!status.ok()) return status;
+  }
+  steps_done_ = place.steps_done;
+  position_ = {place.epoch, place.step};
+  parts_.network.ParametersChanged();
+  return Status::Ok();
+}
+
+Result<Score> Evaluate(Network& network, BatchLoader& loader) {
+  NullHooks hooks;
+  Score score;
+  network.ParametersChanged();
+  const int64_t batch_size = loader.batch_shape()[0];
+  for (int64_t step = 0; step < loader.steps_per_epoch(); ++step) {
+    Result<Batch> batch = loader.Next();
+    if (!batch.ok()) return batch.status();
+    std::copy(batch->images.begin(), batch->images.end(), network.images().begin());
+    network.Forward(hooks, 0);
+    const int classes = static_cast<int>(network.logits().size() / static_cast<size_t>(batch_size));
+    const std::span<const float> logits =
+        network.logits().first(static_cast<size_t>(batch->count * classes));
+    const Hits hits = CountHits(logits, classes, batch->labels);
+    Result<double> loss = SoftmaxCrossEntropy(logits, classes, batch->labels, 0, {});
+    if (!loss.ok()) return loss.status();
+    score.Add(*loss, hits, batch->count);
+  }
+  return score;
+}
+
+}  // namespace weft::train

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chooses kernels by timing. Per op, role and shape every candidate of every backend is timed
+// once; the times can be kept in a file, one per machine, so that the next start knows already.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/kernel.h"
+
+namespace weft {
+
+// Thread: one at a time. Borrows the backends, in order of preference, and the clock.
+class Registry final : public KernelChooser {
+ public:
+  struct Options {
+    bool exact = false;  // leaves out kernels that are not exact()
+    int threads = 1;     // part of what a time was measured with
+  };
+  Registry(std::vector<Backend*> backends, const Clock& clock, const Options& options);
+
+  OpKernels Choose(const OpSpec& op, bool backward, bool d_src) override;
+  std::unique_ptr<Kernel> ChooseReorder(const Shape& shape, int from_block, int to_block) override;
+
+  // The times as text, a line each, and back. Lines that do not parse are passed over: a lost
+  // time is measured again.
+  std::string TimesText() const;
+  void LearnTimes(const std::string& text);
+
+ private:
+  struct Candidate {
+    std::unique_ptr<Kernel> kernel;
+    int64_t ns = 0;
+  };
+
+  std::vector<std::unique_ptr<Kernel>> Offers(const OpSpec& op, Role role);
+  int64_t TimeOf(const OpSpec& op, Role role, Kernel& kernel, Kernel& forward);
+  int64_t ReorderNs(const OpSpec& op, const Kernel& forward) const;
+
+  std::vector<Backend*> backends_;
+  const Clock& clock_;
+  const Options options_;
+  std::map<std::string, int64_t> times_;  // by op, role, kernel and threads
+};
+
+// "conv2d 64x3x7x7 s2 … forward": the same for ops whose kernels take the same time.
+std::string OpKey(const OpSpec& op, Role role);
+
+}  // namespace weft
