@@ -161,15 +161,18 @@ Prepared Prepare(const model::Conv2d&, const OpSpec& op, Role role, Parallel& pa
   const Geometry g(op);
   switch (role) {
     case Role::kForward:
-      return MakeKernel(op, parallel, Forward,
-                        {.scratch_bytes = g.out_channels * g.out_plane * sizeof(double)});
+      return MakeKernel(
+          op, parallel, Forward,
+          {.scratch_bytes = static_cast<size_t>(g.out_channels * g.out_plane) * sizeof(double)});
     case Role::kBackwardData:
-      return MakeKernel(op, parallel, BackwardData,
-                        {.scratch_bytes = g.in_channels * g.in_plane * sizeof(double)});
+      return MakeKernel(
+          op, parallel, BackwardData,
+          {.scratch_bytes = static_cast<size_t>(g.in_channels * g.in_plane) * sizeof(double)});
     case Role::kBackwardWeights:
       return MakeKernel(
           op, parallel, BackwardWeights,
-          {.scratch_bytes = g.out_channels * g.taps * sizeof(double), .reads_src = true});
+          {.scratch_bytes = static_cast<size_t>(g.out_channels * g.taps) * sizeof(double),
+           .reads_src = true});
   }
   return nullptr;
 }
