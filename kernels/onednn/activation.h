@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The activations on numbers and vectors, for the ops they are joined to. NaN passes through, as in
+// PyTorch.
+#pragma once
+
+#include "core/kernel.h"
+#include "kernels/onednn/wide.h"
+
+namespace weft::onednn {
+
+// T is float or Vec.
+template <Activation kActivation, typename T>
+WEFT_WIDE inline T Activate(T x) {
+  if constexpr (kActivation != Activation::kNone) x = x < 0.0f ? T{} : x;
+  if constexpr (kActivation == Activation::kRelu6) x = x > 6.0f ? T{} + 6.0f : x;
+  return x;
+}
+
+// The gradient before the activation from the one after it and the activation's result. At a kink
+// it is zero.
+template <Activation kActivation, typename T>
+WEFT_WIDE inline T ActivateBackward(T dst, T d_dst) {
+  if constexpr (kActivation != Activation::kNone) d_dst = dst <= 0.0f ? T{} : d_dst;
+  if constexpr (kActivation == Activation::kRelu6) d_dst = dst >= 6.0f ? T{} : d_dst;
+  return d_dst;
+}
+
+// Calls body.template operator()<kActivation>() for the one that is asked for.
+template <typename Body>
+auto WithActivation(Activation activation, const Body& body) {
+  switch (activation) {
+    case Activation::kRelu:
+      return body.template operator()<Activation::kRelu>();
+    case Activation::kRelu6:
+      return body.template operator()<Activation::kRelu6>();
+    case Activation::kNone:
+      break;
+  }
+  return body.template operator()<Activation::kNone>();
+}
+
+}  // namespace weft::onednn
