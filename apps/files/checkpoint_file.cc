@@ -93,8 +93,7 @@ CheckpointFile CheckpointFile::Open(const std::string& path) {
                                                    ", this one knows " + std::to_string(kVersion) +
                                                    "); update weft or move the file away");
   }
-  if (header.version != kVersion)
-    return damaged("there never was a format " + std::to_string(header.version));
+  if (header.version == 0) return damaged("there never was a format 0");
   if (file.size() < kLeastBytes) return damaged("it ends after " + BytesText(file.size()));
 
   // Compared in this order, none of the sums can overflow.

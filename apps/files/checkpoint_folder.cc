@@ -29,10 +29,8 @@ Status CheckName(std::string_view name) {
   if (!name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), fits)) {
     return Status::Ok();
   }
-  return Status::InvalidInput(
-      "'" + std::string(name.substr(0, 64)) +
-      "' cannot name a checkpoint; use up to 64 lower-case letters, digits, "
-      "'-' and '_'");
+  return Status::InvalidInput("'" + std::string(name.substr(0, 64)) +
+                              "' cannot name a checkpoint; use 1 to 64 of a-z, 0-9, '-' and '_'");
 }
 
 Status CannotUse(const std::string& folder, int error) {
@@ -152,11 +150,9 @@ Status CheckpointFolder::Save(std::string_view name,
   const std::optional<Newest> before = known->second;
   const Newest next = before ? Newest{1 - before->slot, before->generation + 1} : Newest{0, 1};
   Status status = WriteCheckpointFile(SlotPath(name, next.slot), next.generation, parts, *calls_);
-  if (status.ok()) {
-    known->second = next;
-  } else {
-    known_.erase(known);  // the next save looks at the files again
-  }
+  // A save that failed at its very end may have left its file. The next one replaces that again,
+  // rather than the last that is certain to be on the disk.
+  if (status.ok()) known->second = next;
   return status;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Storage in a folder: for each name two files, <name>.0.checkpoint and <name>.1.checkpoint, of
 // which a save replaces the one that is not the newest undamaged. So whatever happens to a save,
-// the state before it is not touched. One process at a time has the folder.
+// the state before it is not touched. While it saves, a disk holds three states of a name. One
+// process at a time has the folder.
 #pragma once
 
 #include <cstdint>

@@ -26,8 +26,8 @@ constexpr int64_t kRun = 4096;
 // (a depthwise convolution has the fan-out of a full one of depth 1), because PyTorch does not.
 struct Fans {
   explicit Fans(const Shape& weight)  // [O][I/groups][KH][KW] or [O][I]
-      : in(static_cast<double>(weight.elements() / weight[0])),
-        out(static_cast<double>(weight.elements() / weight[1])) {}
+      : in(static_cast<double>(weight.elements()) / static_cast<double>(weight[0])),
+        out(static_cast<double>(weight.elements()) / static_cast<double>(weight[1])) {}
 
   double in;
   double out;

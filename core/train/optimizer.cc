@@ -44,14 +44,14 @@ void MovePlain(const SgdStep step, float* __restrict w, const float* __restrict 
 
 // torch.optim copies the gradient into the momentum in its first step. Zero times momentum plus
 // the gradient is the same.
-template <bool kNesterov>
+template <bool Nesterov>
 void MoveWithMomentum(const SgdStep step, float* __restrict w, const float* __restrict g,
                       float* __restrict momentum, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     const float d = g[i] + step.decay * w[i];
     const float m = step.momentum * momentum[i] + d;
     momentum[i] = m;
-    w[i] -= step.rate * (kNesterov ? d + step.momentum * m : m);
+    w[i] -= step.rate * (Nesterov ? d + step.momentum * m : m);
   }
 }
 

@@ -43,8 +43,10 @@ double Schedule::FactorAt(int64_t step, int64_t total_steps) const {
   switch (decay) {
     case Decay::kConstant:
       return 1;
-    case Decay::kStep:
-      return std::pow(gamma, static_cast<double>(since / step_every));
+    case Decay::kStep: {
+      const int64_t drops = since / step_every;
+      return std::pow(gamma, static_cast<double>(drops));
+    }
     case Decay::kCosine:
       break;
   }

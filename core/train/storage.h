@@ -24,7 +24,8 @@ struct StoredState {
   std::unique_ptr<std::byte[]> bytes;  // what the parts point into
 };
 
-// Thread: one call at a time. Names are lower-case letters, digits, '-' and '_'.
+// Thread: one call at a time. A name is 1 to 64 of a-z, 0-9, '-' and '_'; any other is
+// InvalidInput.
 class Storage {
  public:
   virtual ~Storage() = default;

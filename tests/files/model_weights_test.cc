@@ -172,6 +172,17 @@ TEST(ModelWeights, ANewHeadExcusesNothingElse) {
   CHECK(refusal.find("fc3") == std::string::npos);
 }
 
+TEST(ModelWeights, ANewHeadIsAboutTheLastLayersClassesOnly) {
+  const model::Graph graph = Build("lenet5");
+  // Both have the shape [1] in the file: a bias of another layer, and a weight of another rank.
+  WriteZeros(path, graph, {"conv1.bias", "fc3.weight"}, {"conv1.bias", "fc3.weight"});
+  train::Parameters parameters(graph);
+  STRCMP_CONTAINS(
+      "of another shape or type: conv1.bias (F32 [1] in the file, [6] in the model), fc3.weight "
+      "(F32 [1] in the file, [10, 84] in the model)",
+      Refusal(path, true, parameters).c_str());
+}
+
 TEST(ModelWeights, MayLackBatchCounters) {
   const model::Graph graph = Build("mobilenet_v2", 10);
   WriteZeros(path, graph, {"features.0.1.num_batches_tracked"}, {});

@@ -185,6 +185,14 @@ TEST(Safetensors, AcceptsAnEmptyFileOfTensorsAndPaddedHeaders) {
   LONGS_EQUAL(0, SafetensorsFile::Open(scratch.Path("x"))->entries().size());
 }
 
+TEST(Safetensors, AcceptsAnEmptyTensorWhereAnotherBegins) {
+  const ScratchFolder scratch;
+  WriteAll(scratch.Path("x"), FileWith(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
+                                       R"("b":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}})",
+                                       "abcd"));
+  LONGS_EQUAL(2, SafetensorsFile::Open(scratch.Path("x"))->entries().size());
+}
+
 TEST(Safetensors, SaysThatThereIsNoFile) {
   const Status status = SafetensorsFile::Open("/nowhere/x.safetensors").status();
   CHECK(status.code() == StatusCode::kNotFound);
