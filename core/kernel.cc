@@ -9,4 +9,9 @@ int64_t ActivationElements(const Shape& shape, int block) {
   return shape[0] * blocks * block * shape[2] * shape[3];
 }
 
+bool TakesActivation(const model::Layer& layer) {
+  return model::IsWeighted(layer) || std::holds_alternative<model::BatchNorm>(layer) ||
+         std::holds_alternative<model::Add>(layer);
+}
+
 }  // namespace weft

@@ -25,9 +25,12 @@ enum class Activation { kNone, kRelu, kRelu6 };
 // every kernel that writes them. A block of 1 is the plain layout.
 int64_t ActivationElements(const Shape& shape, int block);
 
+// Which layers an activation that follows them can be joined to.
+bool TakesActivation(const model::Layer& layer);
+
 struct OpSpec {
   model::Layer layer;                         // channel and feature counts filled in
-  Activation activation = Activation::kNone;  // joined to Conv2d, Linear, BatchNorm or Add
+  Activation activation = Activation::kNone;  // where TakesActivation
   std::vector<Shape> srcs;                    // with the batch in front: [N][C][H][W] or [N][F]
   Shape dst;
   bool training = true;  // false: BatchNorm uses running statistics, Dropout passes through

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/terminal/command_line.h"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <ostream>
 
 #include "apps/terminal/spdlog_sink.h"
@@ -89,18 +85,6 @@ int RunCommandLine(CLI::App& app, const std::vector<Command>& commands,
   }
   out << app.help();
   return kExitOk;
-}
-
-Terminal ThisTerminal() {
-  Terminal terminal;
-  if (!isatty(STDOUT_FILENO)) return terminal;
-  terminal.live = true;
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-    terminal.columns = std::clamp<int>(size.ws_col, 60, 160);
-  }
-  terminal.colour = std::getenv("NO_COLOR") == nullptr;
-  return terminal;
 }
 
 }  // namespace weft::apps

@@ -30,7 +30,4 @@ CLI::Validator PositiveUpTo(double most);
 // As PositiveUpTo, with 0 allowed.
 CLI::Validator FromZeroUpTo(double most);
 
-// The terminal of this process: its width, and whether it shows colours.
-Terminal ThisTerminal();
-
 }  // namespace weft::apps

@@ -15,6 +15,9 @@ struct Terminal {
   bool live = false;  // somebody is watching: a line may be drawn over
 };
 
+// The terminal of this process: its width, and whether it shows colours.
+Terminal ThisTerminal();
+
 struct Console {
   std::ostream& out;
   std::ostream& err;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <iostream>
 
-#include "apps/terminal/command_line.h"
+#include "apps/terminal/console.h"
 #include "apps/weft/workbench.h"
 
 int main(int argc, char** argv) {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -326,7 +326,8 @@ Result<size_t> ParseBytes(const std::string& text) {
     used = 0;
   }
   for (const auto& [unit, size] : kUnits) {
-    if (used > 0 && text.substr(used) == unit && number > 0 && number * size < 1e18) {
+    if (used > 0 && text.substr(used) == unit && number > 0 &&
+        number * size < static_cast<double>(SIZE_MAX)) {
       return static_cast<size_t>(number * size);
     }
   }

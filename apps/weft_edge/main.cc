@@ -3,7 +3,7 @@
 #include <csignal>
 #include <iostream>
 
-#include "apps/terminal/command_line.h"
+#include "apps/terminal/console.h"
 #include "apps/weft_edge/edge.h"
 
 namespace {

@@ -24,11 +24,6 @@ Activation ActivationOf(const model::Layer& layer) {
   return Activation::kNone;
 }
 
-bool TakesActivation(const model::Layer& layer) {
-  return model::IsWeighted(layer) || std::holds_alternative<model::BatchNorm>(layer) ||
-         std::holds_alternative<model::Add>(layer);
-}
-
 class Lowering {
  public:
   Lowering(const Graph& graph, int batch, bool training)

@@ -9,16 +9,6 @@
 #include "kernels/onednn/offers.h"
 
 namespace weft::onednn {
-namespace {
-
-bool TakesActivation(const model::Layer& layer) {
-  return std::holds_alternative<model::Conv2d>(layer) ||
-         std::holds_alternative<model::Linear>(layer) ||
-         std::holds_alternative<model::BatchNorm>(layer) ||
-         std::holds_alternative<model::Add>(layer);
-}
-
-}  // namespace
 
 OnednnBackend::OnednnBackend(int threads) : device_(std::make_unique<Device>(threads)) {}
 OnednnBackend::~OnednnBackend() = default;

@@ -46,12 +46,8 @@ struct Tiling {
         image_tiles((out.h + kOut - 1) / kOut * columns),
         tiles(in_shape[0] * image_tiles),
         threads(device.threads) {
-    const char* e = getenv("WB");
-    const int64_t kb = e ? atoi(e) : 1024;
-    const char* f = getenv("WT");
-    const int64_t mt = f ? atoi(f) : 96;
-    const int64_t kChunkBytes = kb << 10;  // of transformed tiles
-    const int64_t kFewestTiles = mt;       // fewer do not pay for reading the weights
+    constexpr int64_t kChunkBytes = 1 << 20;  // of transformed tiles
+    constexpr int64_t kFewestTiles = 96;      // fewer do not pay for reading the weights
     const int64_t tile_bytes = kPoints * in.blocks * block * sizeof(float);
     const int64_t most = std::max(kChunkBytes / tile_bytes, kFewestTiles);
     chunks = (tiles + most - 1) / most;
@@ -76,43 +72,76 @@ struct Tiling {
   int64_t threads;
 };
 
+// Walks over neighbouring tiles.
 struct Tile {
-  Tile(const Tiling& tiling, int64_t index)
+  WEFT_WIDE Tile(const Tiling& tiling, int64_t index)
       : image(index / tiling.image_tiles),
         h(index % tiling.image_tiles / tiling.columns * kOut),
         w(index % tiling.image_tiles % tiling.columns * kOut) {}
+
+  WEFT_WIDE void Next(const Plane& out) {
+    w += kOut;
+    if (w < out.w) return;
+    w = 0;
+    h += kOut;
+    if (h < out.h) return;
+    h = 0;
+    ++image;
+  }
 
   int64_t image;
   int64_t h;  // of its first output
   int64_t w;
 };
 
-// Copies kSize x kSize cells of a plane from (h, w) on; those outside of it are zero.
-template <int kSize, typename Float>
-WEFT_WIDE inline void LoadTile(const Float* plane, const Plane& size, int64_t h, int64_t w,
-                               Float* tile) {
-  if (h >= 0 && w >= 0 && h + kSize <= size.h && w + kSize <= size.w) {
-    for (int r = 0; r < kSize; ++r) {
-      for (int c = 0; c < kSize; ++c) tile[r * kSize + c] = plane[(h + r) * size.w + w + c];
+// Calls body(block, i, tile) for tiles [0, count) of the chunk that starts at `first`, for as many
+// blocks of channels; threads share them out.
+template <typename Body>
+void ForTiles(const Device& device, const Tiling& t, int64_t blocks, int64_t first, int64_t count,
+              const Body& body) {
+  ForWide(device, blocks * count, [&](int64_t begin, int64_t end) WEFT_WIDE {
+    while (begin < end) {
+      const int64_t block = begin / count;
+      const int64_t stop = std::min(end - block * count, count);
+      Tile tile(t, first + begin % count);
+      for (int64_t i = begin % count; i < stop; ++i, tile.Next(t.out)) body(block, i, tile);
+      begin = block * count + stop;
     }
-    return;
+  });
+}
+
+// Cells of a plane, row by row.
+template <typename Float>
+struct Cells {
+  const Float* first;
+  int64_t stride;  // from one row to the next
+};
+
+// kSize x kSize of them from (h, w) on. If some are outside of the plane, and so zero, the others
+// are copied to `buffer`.
+template <int kSize, typename Float>
+WEFT_WIDE inline Cells<Float> LookAt(const Float* plane, const Plane& size, int64_t h, int64_t w,
+                                     Float* buffer) {
+  if (h >= 0 && w >= 0 && h + kSize <= size.h && w + kSize <= size.w) {
+    return {plane + h * size.w + w, size.w};
   }
   for (int r = 0; r < kSize; ++r) {
     for (int c = 0; c < kSize; ++c) {
       const bool inside = h + r >= 0 && h + r < size.h && w + c >= 0 && w + c < size.w;
-      tile[r * kSize + c] = inside ? plane[(h + r) * size.w + w + c] : Float{};
+      buffer[r * kSize + c] = inside ? plane[(h + r) * size.w + w + c] : Float{};
     }
   }
+  return {buffer, kSize};
 }
 
-// Transforms the rows of a matrix and then its columns: x [kRows][kColumns] to [6][6], whose cells
-// go to `place` at distances of `stride`. Each is a function of winograd_transforms.h.
-template <int kRows, int kColumns, typename Float, typename Transform>
-WEFT_WIDE inline void TransformTo(const Float* x, float* place, int64_t stride,
+// Transforms kRows rows of cells and then the columns, with a function of winograd_transforms.h, to
+// [6][6] cells that go to `place` at distances of `stride`.
+template <int kRows, typename Float, typename Transform>
+WEFT_WIDE inline void TransformTo(Cells<Float> x, float* place, int64_t stride,
                                   const Transform& transform) {
   Float half[kRows * kIn];
 #pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r) transform(x + r * kColumns, half + r * kIn, 1);
+  for (int r = 0; r < kRows; ++r) transform(x.first + r * x.stride, half + r * kIn, 1);
 #pragma GCC unroll 8
   for (int c = 0; c < kIn; ++c) {
     Float y[kPoints];
@@ -147,19 +176,17 @@ template <int kBlock>
 void TransformTiles(const Device& device, const Tiling& t, const float* src, int64_t first,
                     int64_t count, float* to) {
   using Float = Vec<kBlock>;
-  ForWide(device, t.in.blocks * count, [&](int64_t begin, int64_t end) WEFT_WIDE {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t block = i / count;
-      const Tile tile(t, first + i % count);
-      const Float* plane = reinterpret_cast<const Float*>(src) +
-                           (tile.image * t.in.blocks + block) * t.in.h * t.in.w;
-      Float x[kPoints];
-      LoadTile<kIn>(plane, t.in, tile.h - t.pad.h, tile.w - t.pad.w, x);
-      TransformTo<kIn, kIn>(x, to + (block * t.chunk + i % count) * kBlock, t.TileStride(),
-                            [](const Float* from, Float* y, int step)
-                                WEFT_WIDE { Signal(from, y, step); });
-    }
-  });
+  ForTiles(device, t, t.in.blocks, first, count,
+           [&](int64_t block, int64_t i, const Tile& tile) WEFT_WIDE {
+             const Float* plane = reinterpret_cast<const Float*>(src) +
+                                  (tile.image * t.in.blocks + block) * t.in.h * t.in.w;
+             Float buffer[kPoints];
+             const Cells<Float> x =
+                 LookAt<kIn>(plane, t.in, tile.h - t.pad.h, tile.w - t.pad.w, buffer);
+             TransformTo<kIn>(x, to + (block * t.chunk + i) * kBlock, t.TileStride(),
+                              [](const Float* from, Float* y, int step)
+                                  WEFT_WIDE { Signal(from, y, step); });
+           });
 }
 
 // ---- forward, and the gradient of src, which is the same with other weights
@@ -168,9 +195,8 @@ void TransformTiles(const Device& device, const Tiling& t, const float* src, int
 // if there are too few groups for the threads.
 struct Groups {
   explicit Groups(const Tiling& t) {
-    const int64_t kb = getenv("WG") ? atoi(getenv("WG")) : 1536;
-    const int64_t kWeightBytes = kb << 10;  // of a group, transformed
-    const int64_t kFusedBytes = int64_t(getenv("WF") ? atoi(getenv("WF")) : 3072) << 10;
+    constexpr int64_t kWeightBytes = 3 << 19;  // of a group, transformed
+    constexpr int64_t kFusedBytes = 3 << 20;   // of transformed tiles
     // One small chunk: each thread transforms the weights of a group just before their only use.
     keeps_weights = t.chunks > 1 || kPoints * t.TileStride() * int64_t{4} > kFusedBytes;
     const int64_t pair_bytes = kPoints * t.in.blocks * t.block * 2 * t.block * sizeof(float);
@@ -216,26 +242,23 @@ WEFT_WIDE inline void TransformWeights(const Tiling& t, const float* weights, We
   const int64_t first_out = pair * 2 * kBlock;
   const int64_t lanes = std::min<int64_t>(2 * kBlock, t.out.channels - first_out);
   for (int64_t first = 0; first < t.in.blocks * kBlock; first += kAtOnce) {
-    alignas(kAlignment) float cells[kAtOnce][kCells][2 * kBlock] = {};
+    Float cells[2][kAtOnce][kCells] = {};
     const int64_t ins = std::min<int64_t>(kAtOnce, t.in.channels - first);
     for (int64_t lane = 0; lane < lanes; ++lane) {
       for (int64_t in = 0; in < ins; ++in) {
         const float* w =
             weights + (first_out + lane) * order.out_stride + (first + in) * order.in_stride;
 #pragma GCC unroll 16
-        for (int k = 0; k < kCells; ++k) cells[in][order.turned ? kCells - 1 - k : k][lane] = w[k];
+        for (int k = 0; k < kCells; ++k) {
+          cells[lane / kBlock][in][order.turned ? kCells - 1 - k : k][lane % kBlock] = w[k];
+        }
       }
     }
     for (int in = 0; in < kAtOnce && first + in < t.in.blocks * kBlock; ++in) {
       for (int half = 0; half < 2; ++half) {
-        Float x[kCells];
-#pragma GCC unroll 16
-        for (int k = 0; k < kCells; ++k) {
-          x[k] = *reinterpret_cast<const Float*>(cells[in][k] + half * kBlock);
-        }
-        TransformTo<kTaps, kTaps>(x, to + (first + in) * 2 * kBlock + half * kBlock, stride,
-                                  [](const Float* from, Float* y, int step)
-                                      WEFT_WIDE { Filter3(from, y, step); });
+        TransformTo<kTaps>(
+            Cells<Float>{cells[half][in], kTaps}, to + ((first + in) * 2 + half) * kBlock, stride,
+            [](const Float* from, Float* y, int step) WEFT_WIDE { Filter3(from, y, step); });
       }
     }
   }
@@ -269,8 +292,8 @@ WEFT_WIDE inline void TransformProducts(const Tiling& t, const Groups& g, const 
     const int64_t c = block * kBlock + lane;
     shift[lane] = c < t.out.channels ? bias[c] : 0.0f;
   }
-  for (int64_t i = begin; i < end; ++i) {
-    const Tile tile(t, first + i);
+  Tile tile(t, first + begin);
+  for (int64_t i = begin; i < end; ++i, tile.Next(t.out)) {
     Float y[kOut * kOut];
     TransformFrom<kOut>(products + i * kBlock, g.product_stride, y,
                         [](const Float* x, Float* to, int step)
@@ -363,25 +386,25 @@ void TransformGradients(const Device& device, const Tiling& t, const Outputs& o,
                         int64_t first, int64_t count, float* to, double* sums) {
   using Float = Vec<kBlock>;
   using Double = typename VecOf<kBlock>::Double;
-  ForWide(device, t.out.blocks * count, [&](int64_t begin, int64_t end) WEFT_WIDE {
-    auto* sum = reinterpret_cast<Double*>(sums) + omp_get_thread_num() * t.out.blocks;
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t block = i / count;
-      const Tile tile(t, first + i % count);
-      const Float* plane = reinterpret_cast<const Float*>(d_dst) +
-                           (tile.image * t.out.blocks + block) * t.out.h * t.out.w;
-      Float x[kOut * kOut];
-      LoadTile<kOut>(plane, t.out, tile.h, tile.w, x);
-      Float rows[kOut];
-      for (int r = 0; r < kOut; ++r) {
-        rows[r] = (x[r * kOut] + x[r * kOut + 1]) + (x[r * kOut + 2] + x[r * kOut + 3]);
-      }
-      sum[block] += __builtin_convertvector((rows[0] + rows[1]) + (rows[2] + rows[3]), Double);
-      TransformTo<kOut, kOut>(x, to + (block * t.chunk + i % count) * kBlock, o.gradient_stride,
-                              [](const Float* from, Float* y, int step)
-                                  WEFT_WIDE { Filter4(from, y, step); });
-    }
-  });
+  auto* all_sums = reinterpret_cast<Double*>(sums);
+  ForTiles(device, t, t.out.blocks, first, count,
+           [&](int64_t block, int64_t i, const Tile& tile) WEFT_WIDE {
+             const Float* plane = reinterpret_cast<const Float*>(d_dst) +
+                                  (tile.image * t.out.blocks + block) * t.out.h * t.out.w;
+             Float buffer[kOut * kOut];
+             const Cells<Float> x = LookAt<kOut>(plane, t.out, tile.h, tile.w, buffer);
+             Float rows[kOut];
+#pragma GCC unroll 8
+             for (int r = 0; r < kOut; ++r) {
+               const Float* row = x.first + r * x.stride;
+               rows[r] = (row[0] + row[1]) + (row[2] + row[3]);
+             }
+             all_sums[omp_get_thread_num() * t.out.blocks + block] +=
+                 __builtin_convertvector((rows[0] + rows[1]) + (rows[2] + rows[3]), Double);
+             TransformTo<kOut>(x, to + (block * t.chunk + i) * kBlock, o.gradient_stride,
+                               [](const Float* from, Float* y, int step)
+                                   WEFT_WIDE { Filter4(from, y, step); });
+           });
 }
 
 // products = or += gradients of one block of outputs, transposed, times tiles, point by point.

@@ -13,13 +13,6 @@ namespace {
 // The image is handed to the network, not computed.
 Prepared Prepare(const model::Input&, const OpSpec&, Role, Parallel&) { return nullptr; }
 
-bool TakesActivation(const model::Layer& layer) {
-  return std::holds_alternative<model::Conv2d>(layer) ||
-         std::holds_alternative<model::Linear>(layer) ||
-         std::holds_alternative<model::BatchNorm>(layer) ||
-         std::holds_alternative<model::Add>(layer);
-}
-
 class ReorderKernel final : public Kernel {
  public:
   ReorderKernel(const Shape& shape, int from_block, int to_block)

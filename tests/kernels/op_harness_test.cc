@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels that break the contract, each in its own way: the harness must tell on all of them.
-#include "tests/kernels/op_compare.h"
+#include "tests/op_harness/op_compare.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,7 @@
 
 #include "core/parallel.h"
 #include "kernels/ref/backend.h"
-#include "tests/kernels/gradient_check.h"
+#include "tests/op_harness/gradient_check.h"
 
 #include <CppUTest/TestHarness.h>
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "core/parallel.h"
-#include "tests/kernels/op_compare.h"
-#include "tests/kernels/op_data.h"
-#include "tests/kernels/small_ops.h"
+#include "tests/op_harness/op_compare.h"
+#include "tests/op_harness/op_data.h"
+#include "tests/op_harness/small_ops.h"
 
 #include <CppUTest/TestHarness.h>
 

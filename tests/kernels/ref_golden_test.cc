@@ -9,9 +9,9 @@
 #include <variant>
 #include <vector>
 
-#include "tests/kernels/op_compare.h"
-#include "tests/kernels/op_harness.h"
-#include "tests/kernels/small_ops.h"
+#include "tests/op_harness/op_compare.h"
+#include "tests/op_harness/op_harness.h"
+#include "tests/op_harness/small_ops.h"
 
 #include <CppUTest/TestHarness.h>
 

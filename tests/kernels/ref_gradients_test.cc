@@ -3,8 +3,8 @@
 
 #include "core/parallel.h"
 #include "kernels/ref/backend.h"
-#include "tests/kernels/gradient_check.h"
-#include "tests/kernels/small_ops.h"
+#include "tests/op_harness/gradient_check.h"
+#include "tests/op_harness/small_ops.h"
 
 #include <CppUTest/TestHarness.h>
 

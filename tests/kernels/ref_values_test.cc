@@ -10,7 +10,7 @@
 
 #include "core/parallel.h"
 #include "kernels/ref/backend.h"
-#include "tests/kernels/op_harness.h"
+#include "tests/op_harness/op_harness.h"
 
 #include <CppUTest/TestHarness.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/kernels/zoo_ops.h"
+#include "tests/op_harness/zoo_ops.h"
 
 #include <cstddef>
 #include <iterator>
@@ -9,7 +9,7 @@
 #include "core/model/zoo.h"
 #include "core/parallel.h"
 #include "kernels/ref/backend.h"
-#include "tests/kernels/op_data.h"
+#include "tests/op_harness/op_data.h"
 
 #include <CppUTest/TestHarness.h>
 

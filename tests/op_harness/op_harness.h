@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/kernel.h"
-#include "tests/kernels/op_data.h"
+#include "tests/op_harness/op_data.h"
 
 namespace weft::harness {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/kernels/gradient_check.h"
+#include "tests/op_harness/gradient_check.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "tests/kernels/op_harness.h"
+#include "tests/op_harness/op_harness.h"
 
 namespace weft::harness {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/kernels/op_harness.h"
+#include "tests/op_harness/op_harness.h"
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,7 @@
 #include "kernels/ref/activation.h"
 #include "kernels/ref/backend.h"
 #include "kernels/ref/reorder.h"
-#include "tests/kernels/guarded.h"
+#include "tests/op_harness/guarded.h"
 
 namespace weft::harness {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/kernels/op_data.h"
+#include "tests/op_harness/op_data.h"
 
 #include <cmath>
 #include <string>

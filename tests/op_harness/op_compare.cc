@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/kernels/op_compare.h"
+#include "tests/op_harness/op_compare.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 
 #include "core/parallel.h"
 #include "kernels/ref/backend.h"
-#include "tests/kernels/op_harness.h"
+#include "tests/op_harness/op_harness.h"
 
 namespace weft::harness {
 namespace {

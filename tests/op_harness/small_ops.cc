@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/kernels/small_ops.h"
+#include "tests/op_harness/small_ops.h"
 
 #include <vector>
 
-#include "tests/kernels/op_data.h"
+#include "tests/op_harness/op_data.h"
 
 namespace weft::harness {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/kernel.h"
-#include "tests/kernels/op_data.h"
+#include "tests/op_harness/op_data.h"
 
 namespace weft::harness {
 

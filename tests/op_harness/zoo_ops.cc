@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/kernels/zoo_ops.h"
+#include "tests/op_harness/zoo_ops.h"
 
 #include <cstddef>
 #include <set>
@@ -7,7 +7,7 @@
 #include <utility>
 #include <variant>
 
-#include "tests/kernels/op_data.h"
+#include "tests/op_harness/op_data.h"
 
 namespace weft::harness {
 namespace {
@@ -24,11 +24,6 @@ Activation ActivationOf(const model::Layer& layer) {
   if (std::holds_alternative<model::Relu>(layer)) return Activation::kRelu;
   if (std::holds_alternative<model::Relu6>(layer)) return Activation::kRelu6;
   return Activation::kNone;
-}
-
-bool TakesActivation(const model::Layer& layer) {
-  return model::IsWeighted(layer) || std::holds_alternative<model::BatchNorm>(layer) ||
-         std::holds_alternative<model::Add>(layer);
 }
 
 }  // namespace
