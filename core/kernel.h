@@ -84,6 +84,8 @@ class Kernel {
   // Whether the written tensor may be the same memory as the read one of the same shape: dst as
   // srcs[0] forward, d_srcs[0] as d_dst backward.
   virtual bool in_place() const { return false; }
+  // Backward data: whether d_srcs[0] may be the memory of srcs[0], whose last reader this is.
+  virtual bool over_src() const { return false; }
   // False for algorithms that trade digits for speed (Winograd): not used when exactness is asked.
   virtual bool exact() const { return true; }
 

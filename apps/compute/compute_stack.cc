@@ -8,8 +8,13 @@
 #include <sstream>
 #include <thread>
 
+#include "apps/compute/process_memory.h"
 #include "core/thread_pool.h"
 #include "kernels/ref/backend.h"
+
+#ifdef WEFT_HAS_ACL
+#include "kernels/acl/backend.h"
+#endif
 
 #ifdef WEFT_HAS_ONEDNN
 #include "kernels/onednn/backend.h"
@@ -20,6 +25,7 @@ namespace weft::apps {
 
 Result<std::unique_ptr<ComputeStack>> ComputeStack::Create(const ComputeSetting& setting,
                                                            const Clock& clock) {
+  ReturnFreedMemory();
   const int processors = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   const int threads = setting.threads > 0 ? setting.threads : processors;
   std::unique_ptr<ComputeStack> stack(new ComputeStack());
@@ -32,6 +38,12 @@ Result<std::unique_ptr<ComputeStack>> ComputeStack::Create(const ComputeSetting&
   if (wanted("onednn")) {
     stack->parallel_ = std::make_unique<onednn::OmpParallel>(threads);
     stack->backends_.push_back(std::make_unique<onednn::OnednnBackend>(threads));
+  }
+#endif
+#ifdef WEFT_HAS_ACL
+  if (wanted("acl")) {
+    if (!stack->parallel_) stack->parallel_ = std::make_unique<ThreadPool>(threads);
+    stack->backends_.push_back(std::make_unique<acl::AclBackend>(*stack->parallel_));
   }
 #endif
   const bool ref_wanted = wanted("ref");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/compute/process_memory.h"
 
+#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -20,6 +21,11 @@ int64_t PeakResidentBytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return int64_t{1024} * usage.ru_maxrss;
+}
+
+void ReturnFreedMemory() {
+  constexpr int kBigBlock = 1 << 20;
+  mallopt(M_MMAP_THRESHOLD, kBigBlock);
 }
 
 }  // namespace weft::apps

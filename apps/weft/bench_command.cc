@@ -98,6 +98,8 @@ Command AddBenchCommand(CLI::App& app) {
       ->capture_default_str();
   train->add_option("--backend", t.compute.backend, "auto, or one of this build's backends")
       ->capture_default_str();
+  train->add_option("--memory-budget", t.memory_budget,
+                    "Most memory for the whole program, such as 600MiB");
   train->add_flag("--exact", t.compute.exact, "Only kernels that keep all digits: no Winograd");
   train->add_flag("--json", flags->json, "One JSON object on stdout");
   return {command, [flags, train](Console& console) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "apps/compute/memory_budget.h"
 #include "apps/compute/process_memory.h"
 #include "bench/peak_flops.h"
 #include "core/model/zoo.h"
@@ -11,6 +12,7 @@
 #include "core/train/initialise.h"
 #include "core/train/loss.h"
 #include "core/train/optimizer.h"
+#include "core/train/update_hooks.h"
 
 namespace weft::apps {
 namespace {
@@ -31,8 +33,14 @@ Result<TrainBenchResult> BenchTraining(const TrainBenchSetting& setting, const C
   Parallel& parallel = (*compute)->parallel();
   train::Parameters parameters(*graph);
   train::Initialise(parameters, 1, parallel);
-  Result<std::unique_ptr<train::Network>> created = train::Network::Create(
-      parameters, (*compute)->registry(), parallel, {.batch = setting.batch, .training = true});
+  Result<size_t> budget = BytesLeft(setting.memory_budget, parameters.values().size_bytes());
+  if (!budget.ok()) return budget.status();
+  Result<std::unique_ptr<train::Network>> created =
+      train::Network::Create(parameters, (*compute)->registry(), parallel,
+                             {.batch = setting.batch,
+                              .training = true,
+                              .keep_gradients = false,
+                              .memory_budget = *budget});
   if (!created.ok()) return created.status();
   (*compute)->KeepTimes();
   train::Network& network = **created;
@@ -47,7 +55,14 @@ Result<TrainBenchResult> BenchTraining(const TrainBenchSetting& setting, const C
   for (int& label : labels) label = static_cast<int>(rng.Between(0, classes - 1));
   const std::vector<float> images(network.images().begin(), network.images().end());
 
-  NullHooks hooks;
+  NullHooks nothing;
+  train::UpdateHooks hooks({.parameters = parameters,
+                            .network = network,
+                            .optimizer = optimizer,
+                            .optimizer_state = state,
+                            .parallel = parallel,
+                            .clock = clock,
+                            .next = nothing});
   std::vector<int64_t> step_ns;
   std::vector<int64_t> forward_ns;
   std::vector<int64_t> backward_ns;
@@ -60,20 +75,16 @@ Result<TrainBenchResult> BenchTraining(const TrainBenchSetting& setting, const C
         train::SoftmaxCrossEntropy(network.logits(), classes, labels, 0, network.d_logits());
     if (!loss.ok()) return loss.status();
     const int64_t backward_begin = clock.NowNs();
-    network.Backward(hooks);
-    const int64_t update_begin = clock.NowNs();
     // A rate so small that random labels do not blow the network up.
-    optimizer.Apply(
-        {.number = step + 1, .learning_rate = 1e-4},
-        {.parameters = parameters.values(), .gradients = parameters.gradients(), .state = state}, 0,
-        static_cast<int64_t>(parameters.values().size()), parallel);
+    hooks.StartUpdate({.number = step + 1, .learning_rate = 1e-4});
+    network.Backward(hooks);
     network.ParametersChanged();
     const int64_t end = clock.NowNs();
     if (step == 0) continue;  // warm-up
     step_ns.push_back(end - begin);
     forward_ns.push_back(backward_begin - begin);
-    backward_ns.push_back(update_begin - backward_begin);
-    update_ns.push_back(end - update_begin);
+    backward_ns.push_back(end - backward_begin - hooks.spent_ns());
+    update_ns.push_back(hooks.spent_ns());
   }
   TrainBenchResult result;
   result.peak_rss_bytes = PeakResidentBytes();

@@ -13,6 +13,7 @@ struct TrainBenchSetting {
   std::string model;
   int batch = 32;
   int steps = 10;
+  std::string memory_budget = {};  // as `weft-edge train` takes it
   ComputeSetting compute;
 };
 

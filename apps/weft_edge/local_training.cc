@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "apps/compute/compute_stack.h"
+#include "apps/compute/memory_budget.h"
 #include "apps/compute/process_memory.h"
 #include "apps/data/open_dataset.h"
 #include "apps/files/checkpoint_folder.h"
@@ -30,9 +32,9 @@ class LocalTraining {
       : flags_(flags), console_(console), stop_(stop) {}
 
   Status Run() {
-    for (auto part :
-         {&LocalTraining::OpenData, &LocalTraining::BuildModel, &LocalTraining::PrepareOptimizer,
-          &LocalTraining::PrepareNetworks, &LocalTraining::PrepareTrainer}) {
+    for (auto part : {&LocalTraining::CheckPlaces, &LocalTraining::OpenData,
+                      &LocalTraining::BuildModel, &LocalTraining::PrepareOptimizer,
+                      &LocalTraining::PrepareNetworks, &LocalTraining::PrepareTrainer}) {
       if (Status status = (this->*part)(); !status.ok()) return status;
     }
     if (flags_.explain) return Explain();
@@ -41,6 +43,18 @@ class LocalTraining {
   }
 
  private:
+  // A run may take days; what would spoil its end is found at its beginning.
+  Status CheckPlaces() {
+    const std::filesystem::path above = std::filesystem::path(flags_.save).parent_path();
+    std::error_code ignored;
+    if (std::filesystem::is_directory(flags_.save, ignored)) {
+      return Status::InvalidInput("cannot save to " + flags_.save + ": that is a folder");
+    }
+    if (above.empty() || std::filesystem::is_directory(above, ignored)) return Status::Ok();
+    return Status::InvalidInput("cannot save to " + flags_.save + ": " + above.string() +
+                                " is not a folder");
+  }
+
   Status OpenData() {
     Result<std::unique_ptr<train::Dataset>> opened = OpenDataset(flags_.data, Split::kTrain);
     if (!opened.ok()) return opened.status();
@@ -100,36 +114,29 @@ class LocalTraining {
   }
 
   Status PrepareNetworks() {
-    size_t budget = 0;
-    if (!flags_.memory_budget.empty()) {
-      Result<size_t> bytes = ParseBytes(flags_.memory_budget);
-      if (!bytes.ok()) return bytes.status();
-      // Optimizer state and the batches read ahead are not there yet; the rest is in the RSS.
-      const Shape image = graph_->input_shape();
-      const size_t coming =
-          parameters_->values().size_bytes() *
-              static_cast<size_t>(optimizer_->state_per_parameter()) +
-          3 * sizeof(float) * static_cast<size_t>(flags_.batch * image.elements());
-      const size_t taken = static_cast<size_t>(ResidentBytes()) + coming;
-      if (taken >= *bytes) {
-        return Status::InvalidInput(fmt::format(
-            "--memory-budget {} is below the {} MiB that parameters, gradients, optimizer and the "
-            "program itself take; give more, or choose a smaller model",
-            flags_.memory_budget, (taken >> 20) + 1));
-      }
-      budget = *bytes - taken;
-    }
-    Result<std::unique_ptr<train::Network>> network =
-        train::Network::Create(*parameters_, compute_->registry(), compute_->parallel(),
-                               {.batch = flags_.batch, .training = true, .memory_budget = budget});
-    if (!network.ok()) return network.status();
-    network_ = std::move(network).value();
+    const auto batch_bytes =
+        sizeof(float) * static_cast<size_t>(flags_.batch * graph_->input_shape().elements());
+    size_t coming =
+        3 * batch_bytes +  // read ahead
+        parameters_->values().size_bytes() * static_cast<size_t>(optimizer_->state_per_parameter());
     if (flags_.eval) {
-      network = train::Network::Create(*parameters_, compute_->registry(), compute_->parallel(),
-                                       {.batch = flags_.batch, .training = false});
+      Result<std::unique_ptr<train::Network>> network =
+          train::Network::Create(*parameters_, compute_->registry(), compute_->parallel(),
+                                 {.batch = flags_.batch, .training = false});
       if (!network.ok()) return network.status();
       eval_network_ = std::move(network).value();
+      coming += eval_network_->memory().activations + eval_network_->memory().kernels;
     }
+    Result<size_t> budget = BytesLeft(flags_.memory_budget, coming);
+    if (!budget.ok()) return budget.status();
+    Result<std::unique_ptr<train::Network>> network =
+        train::Network::Create(*parameters_, compute_->registry(), compute_->parallel(),
+                               {.batch = flags_.batch,
+                                .training = true,
+                                .keep_gradients = false,
+                                .memory_budget = *budget});
+    if (!network.ok()) return network.status();
+    network_ = std::move(network).value();
     compute_->KeepTimes();
     return Status::Ok();
   }
@@ -308,31 +315,6 @@ class LocalTraining {
 };
 
 }  // namespace
-
-Result<size_t> ParseBytes(const std::string& text) {
-  static constexpr std::pair<const char*, double> kUnits[] = {{"KiB", 1024.0},
-                                                              {"MiB", 1048576.0},
-                                                              {"GiB", 1073741824.0},
-                                                              {"kB", 1e3},
-                                                              {"MB", 1e6},
-                                                              {"GB", 1e9},
-                                                              {"B", 1},
-                                                              {"", 1}};
-  size_t used = 0;
-  double number = -1;
-  try {
-    number = std::stod(text, &used);
-  } catch (const std::exception&) {
-    used = 0;
-  }
-  for (const auto& [unit, size] : kUnits) {
-    if (used > 0 && text.substr(used) == unit && number > 0 &&
-        number * size < static_cast<double>(SIZE_MAX)) {
-      return static_cast<size_t>(number * size);
-    }
-  }
-  return Status::InvalidInput("'" + text + "' is no amount of memory; write it as 600MiB or 2GB");
-}
 
 Status TrainLocally(const TrainFlags& flags, Console& console, const std::atomic<bool>& stop) {
   return LocalTraining(flags, console, stop).Run();

@@ -43,9 +43,6 @@ struct TrainFlags {
   bool json = false;
 };
 
-// "600MiB", "1.5GB", "2000000": bytes. InvalidInput says what would be right.
-Result<size_t> ParseBytes(const std::string& text);
-
 Status TrainLocally(const TrainFlags& flags, Console& console, const std::atomic<bool>& stop);
 
 }  // namespace weft::apps

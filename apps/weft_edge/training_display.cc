@@ -28,13 +28,11 @@ std::string ClockText(double seconds) {
 }  // namespace
 
 std::string MemoryText(const train::MemoryTable& memory) {
-  std::string text = fmt::format(
-      "memory: parameters {}, gradients {}, activations {} ({} if nothing were shared), kernels {}",
-      BytesText(static_cast<int64_t>(memory.parameters)),
-      BytesText(static_cast<int64_t>(memory.parameters)),
-      BytesText(static_cast<int64_t>(memory.activations)),
-      BytesText(static_cast<int64_t>(memory.activations_unshared)),
-      BytesText(static_cast<int64_t>(memory.kernels)));
+  std::string text =
+      fmt::format("memory: parameters {}, activations and gradients {} ({} if nothing were shared)",
+                  BytesText(static_cast<int64_t>(memory.parameters)),
+                  BytesText(static_cast<int64_t>(memory.activations)),
+                  BytesText(static_cast<int64_t>(memory.activations_unshared)));
   if (memory.ops_computed_again > 0) {
     text += fmt::format("; {} layers are computed again in backward", memory.ops_computed_again);
   }
@@ -54,7 +52,7 @@ void TrainingDisplay::Show(const train::StepReport& report) {
     console_.out << nlohmann::json{{"step", report.step},
                                    {"loss", report.loss},
                                    {"images_per_s", rate}}
-                 << "\n";
+                 << std::endl;  // whoever reads along sees it now
     return;
   }
   const double accuracy = static_cast<double>(report.correct) /

@@ -17,20 +17,21 @@ bool SameCells(const Shape& shape, int a, int b) {
 
 }  // namespace
 
-bool IsView(const Op& op) {
-  if (std::holds_alternative<model::Flatten>(op.spec.layer)) return true;
-  return std::holds_alternative<model::Dropout>(op.spec.layer) && !op.spec.training;
-}
-
-DraftWriter::DraftWriter(NetworkBuilder& builder, const Program& program,
-                         const std::vector<bool>& dropped)
+DraftWriter::DraftWriter(NetworkBuilder& builder, const Program& program, KeepingPlan plan)
     : builder_(builder),
       program_(program),
-      dropped_(dropped),
+      plan_(std::move(plan)),
       values_(program.values.size()),
       again_(program.values.size()),
       gradients_(program.values.size()),
-      saved_(program.ops.size(), kNoBuffer) {}
+      saved_(program.ops.size(), kNoBuffer) {
+  const std::vector<OpId> cuts = Cuts(program);
+  size_t passed = 0;
+  for (OpId id = 0; id < static_cast<OpId>(program.ops.size()); ++id) {
+    while (passed < cuts.size() && cuts[passed] < id) ++passed;
+    between_.push_back(static_cast<int>(passed));
+  }
+}
 
 Draft DraftWriter::Write() {
   draft_.images = NewActivation(program_.values[0].shape, 1);
@@ -48,8 +49,28 @@ Draft DraftWriter::Write() {
   Use(draft_.d_logits);
   unit_ = program_.ops.back().unit;
   Contribute(program_.output(), {draft_.d_logits, 1}, static_cast<OpId>(program_.ops.size()) - 1);
+  if (!builder_.options_.keep_gradients) {
+    draft_.gradients.assign(static_cast<size_t>(program_.units), kNoBuffer);
+  }
   for (OpId id = static_cast<OpId>(program_.ops.size()) - 1; id >= 0; --id) BackwardOp(id);
+  LeaveUnit(-1);
   return std::move(draft_);
+}
+
+void DraftWriter::LeaveUnit(int next) {
+  if (next == unit_) return;
+  if (!draft_.gradients.empty()) {
+    ++now_;  // here the hook takes the gradients
+    Use(draft_.gradients[static_cast<size_t>(unit_)]);
+  }
+  unit_ = next;
+}
+
+BufferId DraftWriter::UnitGradients() {
+  if (draft_.gradients.empty()) return kNoBuffer;
+  BufferId& buffer = draft_.gradients[static_cast<size_t>(unit_)];
+  if (buffer == kNoBuffer) buffer = NewBuffer(builder_.GradientBytes(unit_));
+  return buffer;
 }
 
 BufferId DraftWriter::NewBuffer(size_t bytes) {
@@ -76,6 +97,7 @@ void DraftWriter::Emit(DraftStep step) {
   for (BufferId id : step.srcs) Use(id);
   for (BufferId id : step.d_srcs) Use(id);
   for (BufferId id : {step.dst, step.d_dst, step.saved, step.scratch}) Use(id);
+  if (step.with_d_params) Use(UnitGradients());
   (in_backward_ ? draft_.backward : draft_.forward).push_back(std::move(step));
 }
 
@@ -89,10 +111,27 @@ void DraftWriter::ForwardOp(OpId id) {
   Kernel* kernel = builder_.kernels_[id].forward.get();
   DraftStep step{.kernel = kernel, .op = id, .what = "forward", .with_params = true};
   for (ValueId src : op.srcs) step.srcs.push_back(ValueIn(src, kernel->src_block()));
-  step.dst = NewActivation(op.spec.dst, kernel->dst_block());
+  if (MayOverwriteSource(op, *kernel)) {
+    step.dst = step.srcs[0];
+    Keeping& source = plan_[op.srcs[0]];  // should backward ask for it after all
+    if (source == Keeping::kKept) source = Keeping::kAgain;
+  } else {
+    step.dst = NewActivation(op.spec.dst, kernel->dst_block());
+  }
   if (kernel->saved_bytes() > 0) step.saved = saved_[id] = NewBuffer(kernel->saved_bytes());
   values_[op.dst] = {step.dst, kernel->dst_block()};
   Emit(std::move(step));
+}
+
+bool DraftWriter::MayOverwriteSource(const Op& op, const Kernel& kernel) const {
+  const ValueId src = op.srcs[0];
+  const Value& value = program_.values[src];
+  if (!kernel.in_place() || value.shape != op.spec.dst || value.consumers.size() != 1) return false;
+  if (value.producer < 0 || IsView(program_.ops[value.producer])) return false;
+  if (values_[src].block != kernel.src_block() || kernel.src_block() != kernel.dst_block()) {
+    return false;
+  }
+  return plan_[src] != Keeping::kKept || !builder_.IsReadBackward(src);
 }
 
 BufferId DraftWriter::ValueIn(ValueId v, int block) {
@@ -111,11 +150,11 @@ DraftWriter::Held DraftWriter::ValueNow(ValueId v) {
   if (again_[v].buffer != kNoBuffer) return again_[v];
   const Op& op = program_.ops[producer];
   if (IsView(op)) {
-    if (!dropped_[op.srcs[0]]) return values_[v];
+    if (plan_[op.srcs[0]] == Keeping::kKept) return values_[v];
     again_[v] = {ValueIn(op.srcs[0], 1), 1};
     return again_[v];
   }
-  if (!dropped_[v]) return values_[v];
+  if (plan_[v] == Keeping::kKept) return values_[v];
   Kernel* kernel = builder_.kernels_[producer].forward.get();
   DraftStep step{.kernel = kernel,
                  .op = producer,
@@ -125,9 +164,30 @@ DraftWriter::Held DraftWriter::ValueNow(ValueId v) {
   for (ValueId src : op.srcs) step.srcs.push_back(ValueIn(src, kernel->src_block()));
   step.dst = NewActivation(op.spec.dst, kernel->dst_block());
   step.saved = saved_[producer];
-  again_[v] = {step.dst, kernel->dst_block()};
+  const Held held{step.dst, kernel->dst_block()};
   Emit(std::move(step));
-  return again_[v];
+  Remember(v, held);
+  return held;
+}
+
+void DraftWriter::Remember(ValueId v, Held held) {
+  const OpId producer = program_.values[v].producer;
+  again_[v] = held;
+  if (IsCheap(program_.ops[producer])) {
+    cheap_again_.push_back(v);
+    return;
+  }
+  Forget(cheap_again_);
+  if (plan_[v] != Keeping::kPassing) {
+    Forget(passing_);
+  } else if (between_[producer] != between_[backward_op_]) {
+    passing_.push_back(v);
+  }
+}
+
+void DraftWriter::Forget(std::vector<ValueId>& values) {
+  for (ValueId v : values) again_[v] = {};
+  values.clear();
 }
 
 BufferId DraftWriter::Reordered(BufferId from, const Shape& shape, int from_block, int to_block,
@@ -181,7 +241,9 @@ void DraftWriter::BackwardOp(OpId id) {
   const Op& op = program_.ops[id];
   Held d_dst = gradients_[op.dst];
   if (d_dst.buffer == kNoBuffer) return;  // nothing to train before it
-  unit_ = op.unit;
+  LeaveUnit(op.unit);
+  backward_op_ = id;
+  Forget(cheap_again_);
   if (IsView(op)) {
     Contribute(op.srcs[0], d_dst, id);
     Release(d_dst.buffer);
@@ -246,8 +308,7 @@ void DraftWriter::BackwardOp(OpId id) {
     std::vector<Held> parts;
     for (ValueId src : op.srcs) {
       const bool wanted = builder_.needs_gradient_[src];
-      const BufferId part =
-          wanted ? NewActivation(program_.values[src].shape, kernel->src_block()) : kNoBuffer;
+      const BufferId part = wanted ? PlaceOfSourceGradient(id, src, d_dst, *kernel) : kNoBuffer;
       step.d_srcs.push_back(part);
       parts.push_back({part, kernel->src_block()});
     }
@@ -257,6 +318,26 @@ void DraftWriter::BackwardOp(OpId id) {
     }
   }
   Release(d_dst.buffer);
+}
+
+BufferId DraftWriter::PlaceOfSourceGradient(OpId id, ValueId src, Held d_dst,
+                                            const Kernel& kernel) {
+  const Op& op = program_.ops[id];
+  const Value& value = program_.values[src];
+  const int block = kernel.src_block();
+  const bool alike = op.srcs.size() == 1 && value.shape == op.spec.dst && block == d_dst.block;
+  if (alike && kernel.in_place() && holders_[d_dst.buffer] == 1) return d_dst.buffer;
+  const bool computed = value.producer >= 0 && !IsView(program_.ops[value.producer]);
+  if (alike && kernel.over_src() && computed && value.consumers.size() == 1 &&
+      !builder_.IsReadByProducer(src)) {
+    const Held held = ValueNow(src);
+    if (held.block == block) {
+      plan_[src] = Keeping::kAgain;  // it is gone
+      again_[src] = {};
+      return held.buffer;
+    }
+  }
+  return NewActivation(value.shape, block);
 }
 
 }  // namespace weft::train

@@ -16,6 +16,18 @@ bool Meet(const BufferUse& a, const BufferUse& b) {
   return a.first_step <= b.last_step && b.first_step <= a.last_step;
 }
 
+// Calls use(bytes) with what is in use after each change.
+template <typename Use>
+void ForEachUse(const std::vector<BufferUse>& buffers, const Use& use) {
+  std::map<int, ptrdiff_t> change;  // by step, of the bytes in use
+  for (const BufferUse& buffer : buffers) {
+    change[buffer.first_step] += static_cast<ptrdiff_t>(Aligned(buffer.bytes));
+    change[buffer.last_step + 1] -= static_cast<ptrdiff_t>(Aligned(buffer.bytes));
+  }
+  ptrdiff_t now = 0;
+  for (const auto& [step, bytes] : change) use(static_cast<size_t>(now += bytes));
+}
+
 }  // namespace
 
 MemoryPlan PlanMemory(const std::vector<BufferUse>& buffers) {
@@ -44,15 +56,15 @@ MemoryPlan PlanMemory(const std::vector<BufferUse>& buffers) {
 }
 
 size_t PeakUse(const std::vector<BufferUse>& buffers) {
-  std::map<int, ptrdiff_t> change;  // by step, of the bytes in use
-  for (const BufferUse& buffer : buffers) {
-    change[buffer.first_step] += static_cast<ptrdiff_t>(Aligned(buffer.bytes));
-    change[buffer.last_step + 1] -= static_cast<ptrdiff_t>(Aligned(buffer.bytes));
-  }
-  ptrdiff_t now = 0;
-  ptrdiff_t most = 0;
-  for (const auto& [step, bytes] : change) most = std::max(most, now += bytes);
-  return static_cast<size_t>(most);
+  size_t most = 0;
+  ForEachUse(buffers, [&](size_t bytes) { most = std::max(most, bytes); });
+  return most;
+}
+
+size_t UseBeyond(const std::vector<BufferUse>& buffers, size_t limit) {
+  size_t beyond = 0;
+  ForEachUse(buffers, [&](size_t bytes) { beyond += bytes - std::min(bytes, limit); });
+  return beyond;
 }
 
 }  // namespace weft::train

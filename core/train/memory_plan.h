@@ -25,4 +25,7 @@ MemoryPlan PlanMemory(const std::vector<BufferUse>& buffers);
 // No plan can be smaller: the most bytes in use at one step.
 size_t PeakUse(const std::vector<BufferUse>& buffers);
 
+// The bytes in use beyond `limit`, added up over the steps at which the use changes: 0 if none.
+size_t UseBeyond(const std::vector<BufferUse>& buffers, size_t limit);
+
 }  // namespace weft::train

@@ -42,12 +42,13 @@ struct Step {
 };
 
 struct MemoryTable {
-  size_t parameters = 0;  // and as much again for gradients
+  size_t parameters = 0;
   size_t statistics = 0;
+  size_t gradients = 0;             // where they are kept; else they are in the planned block
   size_t activations = 0;           // the planned block: activations, their gradients, scratch
   size_t kernels = 0;               // what kernels keep for themselves, such as reordered weights
   size_t activations_unshared = 0;  // what the block would take if nothing shared its place
-  int ops_computed_again = 0;       // in backward, to meet the budget
+  int ops_computed_again = 0;       // in backward, instead of being kept
 };
 
 // Thread: one at a time.
@@ -56,8 +57,11 @@ class Network {
   struct Options {
     int batch = 1;
     bool training = true;
+    // Whether the gradients of all units stay until their next backward. Else a unit's are there
+    // only until the hook after its backward returns, and share their place with others.
+    bool keep_gradients = true;
     // Most bytes for the activations' block and what kernels keep; what does not fit is computed
-    // again in backward. 0: no limit.
+    // again in backward. 0: no limit; then only what costs next to nothing is computed again.
     size_t memory_budget = 0;
   };
 
@@ -70,6 +74,9 @@ class Network {
   std::span<float> images() { return images_; }              // [N][C][H][W], to be filled
   std::span<const float> logits() const { return logits_; }  // [N][classes], after Forward
   std::span<float> d_logits() { return d_logits_; }          // to be filled before Backward
+
+  // Of a unit's parameters, in their order. Training only.
+  std::span<float> Gradients(int unit) const { return gradients_[static_cast<size_t>(unit)]; }
 
   // `draw` makes this step's random choices.
   void Forward(StepHooks& hooks, uint64_t draw);
@@ -106,6 +113,7 @@ class Network {
   std::span<float> images_;
   std::span<const float> logits_;
   std::span<float> d_logits_;
+  std::vector<std::span<float>> gradients_;  // by unit
   MemoryTable memory_;
   const Clock* clock_ = nullptr;
 };

@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cstring>
 #include <numeric>
+#include <optional>
 
 #include "core/train/draft_writer.h"
 
@@ -53,70 +54,149 @@ size_t NetworkBuilder::OwnBytes() const {
   return bytes;
 }
 
-// Sets of values not to keep, those that cost the least work to compute again first. Cheap values
-// (of element-wise ops) are dropped first, a twelfth of them at a time. Then only every n-th value
-// is kept, and what lies between two kept ones is computed again when backward comes to it.
-std::vector<std::vector<bool>> NetworkBuilder::WaysToDrop() const {
-  const Program& program = network_.program_;
-  std::vector<ValueId> droppable;
-  std::vector<ValueId> cheap;
-  for (const Op& op : program.ops) {
-    if (IsView(op) || op.dst == program.output()) continue;
-    droppable.push_back(op.dst);
-    if (op.macs == 0) cheap.push_back(op.dst);
-  }
-  if (!options_.training) droppable.clear();  // evaluation keeps nothing for later
-
-  struct Way {
-    std::vector<bool> dropped;
-    double work = 0;
-  };
-  std::vector<Way> ways;
-  const auto add = [&](const std::vector<ValueId>& values) {
-    Way way{.dropped = std::vector<bool>(program.values.size(), false)};
-    for (ValueId value : values) {
-      const Op& op = program.ops[program.values[value].producer];
-      way.dropped[value] = true;
-      way.work += static_cast<double>(op.macs) + 8.0 * static_cast<double>(op.spec.dst.elements());
-    }
-    ways.push_back(std::move(way));
-  };
-  if (droppable.empty()) return {};
-  constexpr size_t kParts = 12;
-  for (size_t part = 1; part <= kParts && !cheap.empty(); ++part) {
-    add({cheap.begin(), cheap.begin() + static_cast<ptrdiff_t>(cheap.size() * part / kParts)});
-  }
-  for (size_t distance = 2; distance <= droppable.size() && distance <= 32; ++distance) {
-    std::vector<ValueId> between;
-    for (size_t i = 0; i < droppable.size(); ++i) {
-      if (i % distance != 0) between.push_back(droppable[i]);
-    }
-    add(between);
-  }
-  std::stable_sort(ways.begin(), ways.end(),
-                   [](const Way& a, const Way& b) { return a.work < b.work; });
-  std::vector<std::vector<bool>> sorted;
-  for (Way& way : ways) sorted.push_back(std::move(way.dropped));
-  return sorted;
+size_t NetworkBuilder::GradientBytes(int unit) const {
+  const Parameters::Range range = network_.parameters_.UnitRange(unit, unit);
+  return static_cast<size_t>(range.end - range.begin) * sizeof(float);
 }
 
-Draft NetworkBuilder::DraftFor(const std::vector<bool>& dropped) {
-  Draft draft = DraftWriter(*this, network_.program_, dropped).Write();
+bool NetworkBuilder::IsReadByProducer(ValueId v) const {
+  const Value& value = network_.program_.values[v];
+  if (value.producer < 0 || !needs_gradient_[v]) return false;
+  const Op& op = network_.program_.ops[value.producer];
+  const bool masks_itself = std::holds_alternative<model::BatchNorm>(op.spec.layer);
+  if (op.spec.activation != Activation::kNone && !masks_itself) return true;
+  const OpKernels& kernels = kernels_[value.producer];
+  return (kernels.backward_data && kernels.backward_data->reads_dst()) ||
+         (kernels.backward_weights && kernels.backward_weights->reads_dst());
+}
+
+bool NetworkBuilder::IsReadBackward(ValueId v) const {
+  if (!options_.training) return false;
+  const Program& program = network_.program_;
+  const std::vector<OpId>& consumers = program.values[v].consumers;
+  if (IsReadByProducer(v)) return true;
+  return std::any_of(consumers.begin(), consumers.end(), [&](OpId id) {
+    if (IsView(program.ops[id])) return IsReadBackward(program.ops[id].dst);
+    const OpKernels& kernels = kernels_[id];
+    return (kernels.backward_data && kernels.backward_data->reads_src()) ||
+           (kernels.backward_weights && kernels.backward_weights->reads_src());
+  });
+}
+
+RecomputeFacts NetworkBuilder::Facts() const {
+  const Program& program = network_.program_;
+  RecomputeFacts facts;
+  for (ValueId v = 0; v < static_cast<ValueId>(program.values.size()); ++v) {
+    const OpId producer = program.values[v].producer;
+    const bool computed = producer >= 0 && kernels_[producer].forward;
+    const int block = computed ? kernels_[producer].forward->dst_block() : 1;
+    facts.value_bytes.push_back(
+        static_cast<size_t>(ActivationElements(program.values[v].shape, block)) * sizeof(float));
+    facts.is_read_backward.push_back(IsReadBackward(v));
+  }
+  for (const OpKernels& kernels : kernels_) {
+    size_t most = 0;
+    for (const auto* kernel :
+         {&kernels.forward, &kernels.backward_data, &kernels.backward_weights}) {
+      if (*kernel) most = std::max(most, (*kernel)->scratch_bytes());
+    }
+    facts.scratch_bytes.push_back(most);
+  }
+  return facts;
+}
+
+Draft NetworkBuilder::DraftFor(const KeepingPlan& plan) {
+  Draft draft = DraftWriter(*this, network_.program_, plan).Write();
   draft.plan = PlanMemory(draft.buffers);
   return draft;
 }
 
-Result<Draft> NetworkBuilder::DraftWithinBudget() {
+NetworkBuilder::Trial NetworkBuilder::TrialOf(const KeepingPlan& plan, size_t budget) {
+  const Draft draft = DraftWriter(*this, network_.program_, plan).Write();
+  Trial trial{.plan = plan, .over = UseBeyond(draft.buffers, budget)};
+  for (const DraftStep& step : draft.backward) {
+    if (step.again) trial.work += ForwardWork(network_.program_.ops[step.op]);
+  }
+  return trial;
+}
+
+// Tries other ways to keep what is between two cuts, and the value at a cut, one at a time, as long
+// as that helps and not for too long.
+void NetworkBuilder::Improve(Trial& best, size_t budget) {
+  constexpr int kMostTrials = 300;
+  constexpr int kMostToFit = 900;
   const Program& program = network_.program_;
-  std::vector<bool> dropped(program.values.size(), false);
-  Draft everything_kept = DraftFor(dropped);
-  if (options_.memory_budget == 0) return everything_kept;
+  const std::vector<OpId> cuts = Cuts(program);
+  int trials = 0;
+  const auto attempt = [&](OpId first, OpId last, Keeping keeping) {
+    KeepingPlan plan = best.plan;
+    for (OpId id = first; id <= last; ++id) {
+      const Op& op = program.ops[id];
+      const bool fixed = IsView(op) || op.dst == program.output();
+      if (!fixed) plan[op.dst] = IsCheap(op) && keeping == Keeping::kKept ? plan[op.dst] : keeping;
+    }
+    const int most = best.over > 0 ? kMostToFit : kMostTrials;
+    if (plan == best.plan || trials >= most) return false;
+    ++trials;
+    Trial trial = TrialOf(plan, budget);
+    if (!(trial < best)) return false;
+    best = std::move(trial);
+    return true;
+  };
+  for (bool helped = true; helped;) {
+    helped = false;
+    for (size_t cut = 1; cut < cuts.size(); ++cut) {
+      const OpId first = cuts[cut - 1] + 1;
+      const OpId last = cuts[cut];
+      for (Keeping keeping : {Keeping::kKept, Keeping::kAgain}) {
+        helped = attempt(last, last, keeping) || helped;
+      }
+      for (Keeping keeping : {Keeping::kKept, Keeping::kAgain, Keeping::kPassing}) {
+        helped = attempt(first, last - 1, keeping) || helped;
+      }
+    }
+  }
+}
+
+KeepingPlan NetworkBuilder::PlanToFit(const RecomputeFacts& facts, size_t budget) {
+  const Program& program = network_.program_;
+  // The planner only estimates what a plan takes, and what backward needs more roughly than what is
+  // kept, so plans are made for several ways to err. The more memory a plan was allowed the less it
+  // computes again: of each way the first that really fits is the best.
+  Trial best = TrialOf(DropForFree(program, facts), budget);
+  for (int working_percent : {100, 80, 60, 45, 30}) {
+    Trial best_of_way = best;
+    KeepingPlan last;
+    for (int percent = 160; percent > 20; percent -= 4) {
+      const std::optional<KeepingPlan> plan =
+          DropToFit(program, facts,
+                    {.bytes = budget / 100 * static_cast<size_t>(percent),
+                     .working_share = working_percent / 100.0});
+      if (!plan) break;
+      if (*plan == last) continue;
+      last = *plan;
+      Trial trial = TrialOf(*plan, budget);
+      const bool fits = trial.over == 0;
+      if (percent == 160 || trial < best_of_way) best_of_way = std::move(trial);
+      if (fits) break;
+    }
+    Improve(best_of_way, budget);
+    if (best_of_way < best) best = std::move(best_of_way);
+  }
+  return best.plan;
+}
+
+Result<Draft> NetworkBuilder::DraftWithinBudget() {
+  const RecomputeFacts facts = Facts();
+  Draft frugal = DraftFor(DropForFree(network_.program_, facts));
+  if (options_.memory_budget == 0) return frugal;
   const size_t kept_by_kernels = OwnBytes();
   const size_t budget = options_.memory_budget - std::min(options_.memory_budget, kept_by_kernels);
-  if (everything_kept.plan.bytes <= budget) return everything_kept;
-  size_t least = everything_kept.plan.bytes;
-  for (const std::vector<bool>& trial : WaysToDrop()) {
-    Draft draft = DraftFor(trial);
+  if (frugal.plan.bytes <= budget) return frugal;
+  // Plans are made for what is in use at once; laid out they may take somewhat more.
+  size_t least = frugal.plan.bytes;
+  for (int percent : {100, 97, 93, 88}) {
+    Draft draft = DraftFor(PlanToFit(facts, budget / 100 * static_cast<size_t>(percent)));
     if (draft.plan.bytes <= budget) return draft;
     least = std::min(least, draft.plan.bytes);
   }
@@ -126,6 +206,29 @@ Result<Draft> NetworkBuilder::DraftWithinBudget() {
       " MiB beside parameters and optimizer, even when activations are computed again, and " +
       std::to_string(options_.memory_budget >> 20) +
       " MiB are left; use a smaller batch or a larger memory budget");
+}
+
+void NetworkBuilder::PlaceGradients(const Draft& draft, std::byte* block) {
+  if (!options_.training) return;
+  Parameters& parameters = network_.parameters_;
+  std::span<float> kept;
+  if (options_.keep_gradients) kept = network_.arena_.Take<float>(parameters.values().size());
+  for (int unit = 0; unit < network_.program_.units; ++unit) {
+    const Parameters::Range range = parameters.UnitRange(unit, unit);
+    const auto count = static_cast<size_t>(range.end - range.begin);
+    if (options_.keep_gradients) {
+      network_.gradients_.push_back(kept.subspan(static_cast<size_t>(range.begin), count));
+      continue;
+    }
+    const BufferId id = draft.gradients[static_cast<size_t>(unit)];
+    if (id == kNoBuffer) {
+      network_.gradients_.emplace_back();
+    } else {
+      auto* first = reinterpret_cast<float*>(block + draft.plan.offsets[id]);
+      network_.gradients_.emplace_back(first, count);
+    }
+  }
+  network_.memory_.gradients = kept.size_bytes();
 }
 
 void NetworkBuilder::Bind(const Draft& draft) {
@@ -149,6 +252,7 @@ void NetworkBuilder::Bind(const Draft& draft) {
     return entry->second;
   };
 
+  PlaceGradients(draft, block.data());
   const auto bind = [&](const std::vector<DraftStep>& drafts, std::vector<Step>& steps) {
     steps.resize(drafts.size());
     for (size_t i = 0; i < drafts.size(); ++i) {
@@ -169,8 +273,11 @@ void NetworkBuilder::Bind(const Draft& draft) {
         for (model::TensorId id : op.running) step.running.push_back(parameters.Tensor(id).data());
       }
       if (from.with_d_params) {
+        const Parameters::Range range = parameters.UnitRange(op.unit, op.unit);
+        const float* first = parameters.values().data() + range.begin;
         for (model::TensorId id : op.parameters) {
-          step.d_params.push_back(parameters.Gradient(id).data());
+          step.d_params.push_back(network_.gradients_[static_cast<size_t>(op.unit)].data() +
+                                  (parameters.Tensor(id).data() - first));
         }
       }
       step.args = {.srcs = step.srcs,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/train/network.h"
+#include "core/train/recompute_plan.h"
 
 namespace weft::train {
 
@@ -40,6 +41,7 @@ struct Draft {
   BufferId images = kNoBuffer;
   BufferId logits = kNoBuffer;
   BufferId d_logits = kNoBuffer;
+  std::vector<BufferId> gradients;  // by unit; none where all are kept
   MemoryPlan plan;
 };
 
@@ -52,10 +54,29 @@ class NetworkBuilder {
  private:
   void ChooseKernels();
   size_t OwnBytes() const;
-  std::vector<std::vector<bool>> WaysToDrop() const;
-  Draft DraftFor(const std::vector<bool>& dropped);
+  size_t GradientBytes(int unit) const;
+  // What the kernels' appetite makes of the values, for the planner of what to compute again.
+  RecomputeFacts Facts() const;
+  // Whether somebody reads value `v` in backward; whether the op does that made it.
+  bool IsReadBackward(ValueId v) const;
+  bool IsReadByProducer(ValueId v) const;
+  // How a plan does: less over the budget is better, then less work.
+  struct Trial {
+    KeepingPlan plan;
+    size_t over = 0;  // bytes, added up over steps
+    double work = 0;  // multiply-adds of what is computed again
+
+    friend bool operator<(const Trial& a, const Trial& b) {
+      return a.over != b.over ? a.over < b.over : a.work < b.work;
+    }
+  };
+  Trial TrialOf(const KeepingPlan& plan, size_t budget);
+  void Improve(Trial& best, size_t budget);
+  KeepingPlan PlanToFit(const RecomputeFacts& facts, size_t budget);
+  Draft DraftFor(const KeepingPlan& plan);
   Result<Draft> DraftWithinBudget();
   void Bind(const Draft& draft);
+  void PlaceGradients(const Draft& draft, std::byte* block);
 
   Network& network_;
   KernelChooser& chooser_;

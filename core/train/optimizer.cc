@@ -144,16 +144,17 @@ void Optimizer::Apply(const OptimizerStep& step, const OptimizerArrays& arrays, 
   const int64_t count = std::ssize(arrays.parameters);
   assert(step.number >= 1 && step.learning_rate >= 0);
   assert(0 <= begin && begin <= end && end <= count);
-  assert(std::ssize(arrays.gradients) == count);
+  const int64_t first = arrays.gradients_begin;
+  assert(first <= begin && end <= first + std::ssize(arrays.gradients));
   assert(std::ssize(arrays.state) == state_per_parameter() * count);
   float* const w = arrays.parameters.data();
-  const float* const g = arrays.gradients.data();
+  const auto g = [&](int64_t at) { return arrays.gradients.data() + (at - first); };
   float* const state = arrays.state.data();
 
   if (const auto* adamw = std::get_if<AdamW>(&spec_)) {
     const AdamWStep numbers(*adamw, step);
     ForGrains(begin, end, parallel, [&](int64_t at, int64_t length) {
-      MoveAdamW(numbers, w + at, g + at, state + at, state + count + at, length);
+      MoveAdamW(numbers, w + at, g(at), state + at, state + count + at, length);
     });
     return;
   }
@@ -161,11 +162,11 @@ void Optimizer::Apply(const OptimizerStep& step, const OptimizerArrays& arrays, 
   const SgdStep numbers(sgd, step);
   ForGrains(begin, end, parallel, [&](int64_t at, int64_t length) {
     if (sgd.momentum == 0) {
-      MovePlain(numbers, w + at, g + at, length);
+      MovePlain(numbers, w + at, g(at), length);
     } else if (sgd.nesterov) {
-      MoveWithMomentum<true>(numbers, w + at, g + at, state + at, length);
+      MoveWithMomentum<true>(numbers, w + at, g(at), state + at, length);
     } else {
-      MoveWithMomentum<false>(numbers, w + at, g + at, state + at, length);
+      MoveWithMomentum<false>(numbers, w + at, g(at), state + at, length);
     }
   });
 }

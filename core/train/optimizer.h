@@ -38,8 +38,9 @@ struct OptimizerStep {
 // What a step works on: three arrays that do not overlap.
 struct OptimizerArrays {
   std::span<float> parameters;
-  std::span<const float> gradients;  // as long as parameters
+  std::span<const float> gradients;  // of parameters [gradients_begin, gradients_begin + size)
   std::span<float> state;            // [state_per_parameter()][parameters], zero before step 1
+  int64_t gradients_begin = 0;
 };
 
 // Holds no data of its own and never changes. Thread: any; ranges of one step that do not meet may
@@ -52,8 +53,8 @@ class Optimizer {
   // Floats of state for each parameter: 0, 1 or 2.
   int state_per_parameter() const;
 
-  // Moves parameters [begin, end) and their state on by one step. Each must be moved exactly once
-  // in each step. Allocates nothing.
+  // Moves parameters [begin, end), whose gradients are there, and their state on by one step. Each
+  // must be moved exactly once in each step. Allocates nothing.
   void Apply(const OptimizerStep& step, const OptimizerArrays& arrays, int64_t begin, int64_t end,
              Parallel& parallel) const;
 

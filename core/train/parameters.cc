@@ -34,7 +34,6 @@ Parameters::Parameters(const model::Graph& graph)
     return block;
   };
   values_ = take(values);
-  gradients_ = take(values);
   statistics_ = take(statistics);
   counters_.assign(static_cast<size_t>(counters), 0);
 }
@@ -49,13 +48,6 @@ std::span<float> Parameters::Tensor(TensorId id) {
 
 std::span<const float> Parameters::Tensor(TensorId id) const {
   return const_cast<Parameters*>(this)->Tensor(id);  // NOLINT: the non-const one changes nothing
-}
-
-std::span<float> Parameters::Gradient(TensorId id) {
-  const model::TensorSpec& tensor = graph_.tensors()[id];
-  assert(tensor.role == TensorRole::kParameter);
-  return gradients_.subspan(static_cast<size_t>(offset_[id]),
-                            static_cast<size_t>(tensor.shape.elements()));
 }
 
 int64_t& Parameters::Counter(TensorId id) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model's tensors in memory: parameters and their gradients in two flat blocks ordered by unit,
-// so that neighbouring units are one span, and the running statistics beside them.
+// A model's tensors in memory: parameters in one flat block ordered by unit, so that neighbouring
+// units are one span, and the running statistics beside them.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +24,12 @@ class Parameters {
 
   std::span<float> values() { return values_; }
   std::span<const float> values() const { return values_; }
-  std::span<float> gradients() { return gradients_; }
   std::span<float> statistics() { return statistics_; }
   std::span<const float> statistics() const { return statistics_; }
   std::span<int64_t> counters() { return counters_; }
   std::span<const int64_t> counters() const { return counters_; }
 
-  // Where the parameters of units first..last lie in values() and gradients().
+  // Where the parameters of units first..last lie in values().
   struct Range {
     int64_t begin = 0;
     int64_t end = 0;
@@ -40,7 +39,6 @@ class Parameters {
   // One tensor of the graph, whichever block it lives in. A counter has no floats.
   std::span<float> Tensor(model::TensorId id);
   std::span<const float> Tensor(model::TensorId id) const;
-  std::span<float> Gradient(model::TensorId id);  // parameters only
   int64_t& Counter(model::TensorId id);
 
  private:
@@ -49,7 +47,6 @@ class Parameters {
   std::vector<int64_t> offset_;      // by tensor, in its block
   std::vector<int64_t> unit_begin_;  // [units + 1], in values_
   std::span<float> values_;
-  std::span<float> gradients_;
   std::span<float> statistics_;
   std::vector<int64_t> counters_;
 };

@@ -89,6 +89,11 @@ class Lowering {
 
 }  // namespace
 
+bool IsView(const Op& op) {
+  if (std::holds_alternative<model::Flatten>(op.spec.layer)) return true;
+  return std::holds_alternative<model::Dropout>(op.spec.layer) && !op.spec.training;
+}
+
 Program LowerGraph(const model::Graph& graph, int batch, bool training) {
   assert(batch >= 1);
   return Lowering(graph, batch, training).Run();

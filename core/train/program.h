@@ -32,6 +32,9 @@ struct Op {
   int64_t macs = 0;                         // forward, of the whole batch
 };
 
+// Whether an op only looks at its source differently: Flatten always, Dropout in evaluation.
+bool IsView(const Op& op);
+
 struct Program {
   std::vector<Op> ops;
   std::vector<Value> values;

@@ -42,7 +42,14 @@ Trainer::Trainer(const Parts& parts, const TrainerSetting& setting)
       setting_(setting),
       optimizer_state_(parts.parameters.values().size() *
                            static_cast<size_t>(parts.optimizer.state_per_parameter()),
-                       0.0f) {}
+                       0.0f),
+      update_({.parameters = parts.parameters,
+               .network = parts.network,
+               .optimizer = parts.optimizer,
+               .optimizer_state = optimizer_state_,
+               .parallel = parts.parallel,
+               .clock = parts.clock,
+               .next = parts.hooks}) {}
 
 Result<StepReport> Trainer::Step(BatchLoader& loader) {
   Network& network = parts_.network;
@@ -71,24 +78,18 @@ Result<StepReport> Trainer::Step(BatchLoader& loader) {
       .step = steps_done_ + 1, .at = batch->at, .loss = *loss, .images = batch->count};
   report.correct = CountHits(network.logits(), classes, batch->labels).top1;
   const int64_t backward_begin = parts_.clock.NowNs();
-  network.Backward(parts_.hooks);
-  const int64_t update_begin = parts_.clock.NowNs();
   const double rate =
       setting_.learning_rate * setting_.schedule.FactorAt(steps_done_, setting_.total_steps);
-  parts_.optimizer.Apply({.number = steps_done_ + 1, .learning_rate = rate},
-                         {.parameters = parts_.parameters.values(),
-                          .gradients = parts_.parameters.gradients(),
-                          .state = optimizer_state_},
-                         0, static_cast<int64_t>(parts_.parameters.values().size()),
-                         parts_.parallel);
+  update_.StartUpdate({.number = steps_done_ + 1, .learning_rate = rate});
+  network.Backward(update_);
   network.ParametersChanged();
   parts_.hooks.EndStep();
   const int64_t end = parts_.clock.NowNs();
   ++steps_done_;
   position_ = {batch->at.epoch, batch->at.step + 1};
   report.forward_ns = backward_begin - forward_begin;
-  report.backward_ns = update_begin - backward_begin;
-  report.update_ns = end - update_begin;
+  report.backward_ns = end - backward_begin - update_.spent_ns();
+  report.update_ns = update_.spent_ns();
   report.total_ns = end - start;
   return report;
 }

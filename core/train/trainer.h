@@ -19,6 +19,7 @@
 #include "core/train/parameters.h"
 #include "core/train/schedule.h"
 #include "core/train/storage.h"
+#include "core/train/update_hooks.h"
 
 namespace weft::train {
 
@@ -74,6 +75,7 @@ class Trainer {
   Parts parts_;
   const TrainerSetting setting_;
   std::vector<float> optimizer_state_;
+  UpdateHooks update_;
   int64_t steps_done_ = 0;
   EpochStep position_;
 };

@@ -175,6 +175,17 @@ void ForwardTraining(const Device& device, const Geometry& g, const model::Batch
   auto* moments = reinterpret_cast<Sums<kBlock>*>(args.scratch);  // [blocks][images]
   auto* means = reinterpret_cast<Float*>(args.saved);             // [blocks]
   Float* inverses = means + g.blocks;                             // [blocks]
+  const auto apply = [&](int64_t b, int64_t n) WEFT_WIDE {
+    pass.template Apply<kActivation>(b, n, means[b],
+                                     inverses[b] * Load<kBlock>(g, args.params[0], b),
+                                     Load<kBlock>(g, args.params[1], b));
+  };
+  if (args.again) {  // the note still holds the statistics
+    ForWide(device, g.blocks * g.images, [&](int64_t begin, int64_t end) WEFT_WIDE {
+      for (int64_t i = begin; i < end; ++i) apply(i / g.images, i % g.images);
+    });
+    return;
+  }
   TwoPasses(
       device, g,
       [&](int64_t b, int64_t n) WEFT_WIDE { moments[b * g.images + n] = pass.Moments(b, n); },
@@ -190,18 +201,14 @@ void ForwardTraining(const Device& device, const Geometry& g, const model::Batch
           means[b][lane] = static_cast<float>(all.first[lane]);
           inverses[b][lane] = static_cast<float>(1 / std::sqrt(variance[lane] + norm.eps));
           const int64_t c = b * kBlock + lane;
-          if (args.again || c >= g.channels) continue;
+          if (c >= g.channels) continue;
           float& mean = args.running[0][c];
           float& spread = args.running[1][c];
           mean = static_cast<float>(mean + norm.momentum * (all.first[lane] - mean));
           spread = static_cast<float>(spread + norm.momentum * (unbiased[lane] - spread));
         }
       },
-      [&](int64_t b, int64_t n) WEFT_WIDE {
-        pass.template Apply<kActivation>(b, n, means[b],
-                                         inverses[b] * Load<kBlock>(g, args.params[0], b),
-                                         Load<kBlock>(g, args.params[1], b));
-      });
+      apply);
 }
 
 template <int kBlock, Activation kActivation>
@@ -230,29 +237,39 @@ void BackwardData(const Device& device, const Geometry& g, const model::BatchNor
   using Float = Vec<kBlock>;
   using Double = typename VecOf<kBlock>::Double;
   const auto* src = reinterpret_cast<const Float*>(args.srcs[0]);
-  const auto* dst = reinterpret_cast<const Float*>(args.dst);
   const auto* d_dst = reinterpret_cast<const Float*>(args.d_dst);
   auto* d_src = reinterpret_cast<Float*>(args.d_srcs[0]);
   const auto* means = reinterpret_cast<const Float*>(args.saved);  // [blocks]
   const Float* inverses = means + g.blocks;                        // [blocks]
   auto* sums = reinterpret_cast<Sums<kBlock>*>(args.scratch);      // [blocks][images]
-  const auto gradient = [&](int64_t i) WEFT_WIDE {
+  // The activation's result is not read but made again from src: that is less memory to go through,
+  // and it need not be kept.
+  struct Affine {
+    Float mean;
+    Float scale;
+    Float beta;
+  };
+  const auto affine = [&](int64_t b) WEFT_WIDE {
+    return Affine{means[b], inverses[b] * Load<kBlock>(g, args.params[0], b),
+                  Load<kBlock>(g, args.params[1], b)};
+  };
+  const auto gradient = [&](int64_t i, const Affine& a) WEFT_WIDE {
     if constexpr (kActivation == Activation::kNone) return d_dst[i];
-    return ActivateBackward<kActivation>(dst[i], d_dst[i]);
+    return ActivateBackward<kActivation>((src[i] - a.mean) * a.scale + a.beta, d_dst[i]);
   };
   TwoPasses(
       device, g,
       [&](int64_t b, int64_t n) WEFT_WIDE {
         const int64_t place = g.Place(b, n);
-        const Float mean = means[b];
+        const Affine a = affine(b);
         Sums<kBlock> sum{};
         ForRuns(g.cells, [&](int64_t begin, int64_t end) WEFT_WIDE {
           Float plain[2]{};
           Float scaled[2]{};
           for (int64_t i = begin; i < end; ++i) {
-            const Float d = gradient(place + i);
+            const Float d = gradient(place + i, a);
             plain[i & 1] += d;
-            scaled[i & 1] += d * (src[place + i] - mean);
+            scaled[i & 1] += d * (src[place + i] - a.mean);
           }
           sum.first += __builtin_convertvector(plain[0] + plain[1], Double);
           sum.second += __builtin_convertvector(scaled[0] + scaled[1], Double);
@@ -274,12 +291,11 @@ void BackwardData(const Device& device, const Geometry& g, const model::BatchNor
         const int64_t place = g.Place(b, n);
         const auto values = static_cast<double>(g.values());
         const Sums<kBlock>& all = sums[b * g.images];
-        const Float mean = means[b];
-        const Float scale = inverses[b] * Load<kBlock>(g, args.params[0], b);
+        const Affine a = affine(b);
         const Float shift = __builtin_convertvector(all.first / values, Float);
         const Float slope = inverses[b] * __builtin_convertvector(all.second / values, Float);
         for (int64_t i = place; i < place + g.cells; ++i) {
-          d_src[i] = scale * (gradient(i) - shift - (src[i] - mean) * slope);
+          d_src[i] = a.scale * (gradient(i, a) - shift - (src[i] - a.mean) * slope);
         }
       });
 }
@@ -309,7 +325,7 @@ void Offer(const model::BatchNorm& norm, const OpSpec& op, Role role, const Devi
   }
   if (role == Role::kBackwardData) {
     facts.reads_src = true;
-    facts.reads_dst = op.activation != Activation::kNone;
+    facts.over_src = true;
   }
   const Body body = device.block == 16 ? Choose<16>(op, role) : Choose<8>(op, role);
   offers.push_back(MakeKernel(

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolution by oneDNN's primitives, one kernel for each of its implementations that fits the
 // layouts of our activations. Weights are brought into the order an implementation wants at each
-// call, in scratch: training changes them before every use. Where they stay, in inference, the
-// reordered ones are kept.
+// call, in scratch: training changes them before every use, and a second copy of all weights is too
+// much to keep just for evaluations.
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,16 +36,6 @@ dnnl::primitive_attr Attributes(Activation activation) {
   return attributes;
 }
 
-// Whether `own` lacks this version of the parameters; from now on it has it. Versions are kept plus
-// one, for memory that was never written is zero.
-bool IsStale(std::byte* own, uint64_t version) {
-  uint64_t have = 0;
-  std::memcpy(&have, own, sizeof(have));
-  const uint64_t want = version + 1;
-  std::memcpy(own, &want, sizeof(want));
-  return have != want;
-}
-
 // One op in one role and one pair of layouts, about to be made into kernels.
 struct Making {
   const OpSpec& op;
@@ -67,24 +56,13 @@ std::unique_ptr<Kernel> MakeOne(const Making& making, const ForwardPlan& plan, F
              {DNNL_ARG_SCRATCHPAD, plan.scratchpad_desc()}});
   ConvParameters params(making.device, t, plan.weights_desc(), Way::kTo);
   const size_t pad = Aligned(plan.scratchpad_desc().get_size());
-  if (making.op.training) {
-    facts.scratch_bytes = pad + params.bytes();
-    return MakeKernel(
-        facts, [call = std::move(call), params = std::move(params), pad](const KernelArgs& args) {
-          params.Bring(args.scratch + pad, args.params);
-          const auto [weights, bias] = params.Look(args.scratch + pad, args.params);
-          call({args.srcs[0], weights, bias, args.dst, args.scratch});
-        });
-  }
-  facts.scratch_bytes = pad;
-  facts.own_bytes = kAlignment + params.bytes();
-  return MakeKernel(facts,
-                    [call = std::move(call), params = std::move(params)](const KernelArgs& args) {
-                      std::byte* kept = args.own + kAlignment;
-                      if (IsStale(args.own, args.params_version)) params.Bring(kept, args.params);
-                      const auto [weights, bias] = params.Look(kept, args.params);
-                      call({args.srcs[0], weights, bias, args.dst, args.scratch});
-                    });
+  facts.scratch_bytes = pad + params.bytes();
+  return MakeKernel(
+      facts, [call = std::move(call), params = std::move(params), pad](const KernelArgs& args) {
+        params.Bring(args.scratch + pad, args.params);
+        const auto [weights, bias] = params.Look(args.scratch + pad, args.params);
+        call({args.srcs[0], weights, bias, args.dst, args.scratch});
+      });
 }
 
 std::unique_ptr<Kernel> MakeOne(const Making& making, const DataPlan& plan, Facts facts) {

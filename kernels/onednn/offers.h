@@ -28,6 +28,7 @@ struct Facts {  // as in Kernel
   bool reads_src = false;
   bool reads_dst = false;
   bool in_place = false;
+  bool over_src = false;
   bool exact = true;
 };
 
@@ -47,6 +48,7 @@ class BodyKernel final : public Kernel {
   bool reads_src() const override { return facts_.reads_src; }
   bool reads_dst() const override { return facts_.reads_dst; }
   bool in_place() const override { return facts_.in_place; }
+  bool over_src() const override { return facts_.over_src; }
   bool exact() const override { return facts_.exact; }
   void Run(const KernelArgs& args) override { body_(args); }
 
