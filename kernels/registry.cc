@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/registry.h"
 
+#include <algorithm>
 #include <cassert>
+#include <exception>
 #include <limits>
-#include <set>
 #include <sstream>
 #include <tuple>
 
@@ -44,6 +45,13 @@ std::string DetailText(const model::Layer& layer) {
   return "";
 }
 
+// Kernels of one op must agree on blocks and, where forward leaves a note, on its format.
+using Signature = std::tuple<int, int, std::string>;
+
+Signature SignatureOf(const Kernel& kernel) {
+  return {kernel.src_block(), kernel.dst_block(), std::string(kernel.saved_format())};
+}
+
 }  // namespace
 
 std::string OpKey(const OpSpec& op, Role role) {
@@ -59,15 +67,19 @@ Registry::Registry(std::vector<Backend*> backends, const Clock& clock, const Opt
   assert(!backends_.empty());
 }
 
-std::vector<std::unique_ptr<Kernel>> Registry::Offers(const OpSpec& op, Role role) {
+std::vector<std::unique_ptr<Kernel>> Registry::Offers(const OpSpec& op, Role role, Ask ask) {
   std::vector<std::unique_ptr<Kernel>> offers;
   for (Backend* backend : backends_) {
-    for (std::unique_ptr<Kernel>& kernel : backend->Offer(op, role)) {
-      if (kernel->exact() || !options_.exact) offers.push_back(std::move(kernel));
+    try {
+      for (std::unique_ptr<Kernel>& kernel : backend->Offer(op, role)) {
+        if (kernel->exact() || !options_.exact) offers.push_back(std::move(kernel));
+      }
+    } catch (const std::exception&) {
+      // A backend that fails has nothing to offer.
     }
     // The last backend is the definition: asked only where nobody else has anything.
     const bool definition_next = backends_.size() > 1 && backend == *(backends_.end() - 2);
-    if (definition_next && !offers.empty()) break;
+    if (ask == Ask::kDefinitionLast && definition_next && !offers.empty()) break;
   }
   return offers;
 }
@@ -77,7 +89,28 @@ int64_t Registry::TimeOf(const OpSpec& op, Role role, Kernel& kernel, Kernel& fo
                           std::to_string(options_.threads);
   const auto known = times_.find(key);
   if (known != times_.end()) return known->second;
-  return times_[key] = TimeKernel(op, role, kernel, forward, clock_);
+  try {
+    return times_[key] = TimeKernel(op, role, kernel, forward, clock_);
+  } catch (const std::exception&) {
+    return std::numeric_limits<int64_t>::max();
+  }
+}
+
+std::vector<Registry::TimedKernel> Registry::TimeAll(const OpSpec& op, Role role) {
+  const auto forwards = Offers(op, Role::kForward, Ask::kEverybody);
+  std::vector<TimedKernel> timed;
+  for (const auto& kernel : Offers(op, role, Ask::kEverybody)) {
+    const auto same_note = [&](const auto& forward) {
+      return SignatureOf(*forward) == SignatureOf(*kernel);
+    };
+    const auto forward = std::find_if(forwards.begin(), forwards.end(), same_note);
+    if (forward == forwards.end()) continue;
+    timed.push_back(
+        {std::string(kernel->name()), TimeOf(op, role, *kernel, **forward), kernel->exact()});
+  }
+  std::stable_sort(timed.begin(), timed.end(),
+                   [](const TimedKernel& a, const TimedKernel& b) { return a.ns < b.ns; });
+  return timed;
 }
 
 // What it costs to bring activations into another block than the one they usually travel in, at
@@ -98,18 +131,20 @@ OpKernels Registry::Choose(const OpSpec& op, bool backward, bool d_src) {
   const bool is_add = std::holds_alternative<model::Add>(op.layer);
   const bool wants_data =
       backward && !is_add && (d_src || std::holds_alternative<model::BatchNorm>(op.layer));
-  std::vector<std::unique_ptr<Kernel>> forward = Offers(op, Role::kForward);
+  std::vector<std::unique_ptr<Kernel>> forward = Offers(op, Role::kForward, Ask::kDefinitionLast);
   std::vector<std::unique_ptr<Kernel>> data;
   std::vector<std::unique_ptr<Kernel>> weights;
-  if (wants_data) data = Offers(op, Role::kBackwardData);
-  if (backward && weighted) weights = Offers(op, Role::kBackwardWeights);
+  if (wants_data) data = Offers(op, Role::kBackwardData, Ask::kDefinitionLast);
+  if (backward && weighted) weights = Offers(op, Role::kBackwardWeights, Ask::kDefinitionLast);
 
-  // Kernels of one op must agree on blocks and, where forward leaves a note, on its format.
-  const auto signature = [](const Kernel& kernel) {
-    return std::tuple(kernel.src_block(), kernel.dst_block(), std::string(kernel.saved_format()));
-  };
-  std::set<std::tuple<int, int, std::string>> signatures;
-  for (const auto& kernel : forward) signatures.insert(signature(*kernel));
+  // In the order in which they are offered, which is what counts where nothing is measured.
+  std::vector<Signature> signatures;
+  for (const auto& kernel : forward) {
+    const Signature mine = SignatureOf(*kernel);
+    if (std::find(signatures.begin(), signatures.end(), mine) == signatures.end()) {
+      signatures.push_back(mine);
+    }
+  }
   OpKernels best;
   int64_t best_ns = std::numeric_limits<int64_t>::max();
   for (const auto& wanted : signatures) {
@@ -118,10 +153,10 @@ OpKernels Registry::Choose(const OpSpec& op, bool backward, bool d_src) {
                              int64_t& total) -> std::unique_ptr<Kernel>* {
       std::vector<std::unique_ptr<Kernel>*> fitting;
       for (auto& kernel : offers) {
-        if (kernel && signature(*kernel) == wanted) fitting.push_back(&kernel);
+        if (kernel && SignatureOf(*kernel) == wanted) fitting.push_back(&kernel);
       }
       if (fitting.empty()) return nullptr;
-      const bool choice = fitting.size() > 1 || signatures.size() > 1;
+      const bool choice = options_.measure && (fitting.size() > 1 || signatures.size() > 1);
       std::unique_ptr<Kernel>* chosen = fitting.front();
       int64_t chosen_ns = std::numeric_limits<int64_t>::max();
       for (auto* kernel : fitting) {
@@ -133,11 +168,13 @@ OpKernels Registry::Choose(const OpSpec& op, bool backward, bool d_src) {
           chosen = kernel;
         }
       }
+      if (choice && chosen_ns == std::numeric_limits<int64_t>::max()) return nullptr;
       if (choice) total += chosen_ns;
       return chosen;
     };
     int64_t ns = 0;
     std::unique_ptr<Kernel>* f = fastest(forward, Role::kForward, ns);
+    if (f == nullptr) continue;
     forward_for_note = f->get();
     ns += ReorderNs(op, **f);
     std::unique_ptr<Kernel>* d = wants_data ? fastest(data, Role::kBackwardData, ns) : nullptr;

@@ -16,13 +16,22 @@ namespace weft {
 class Registry final : public KernelChooser {
  public:
   struct Options {
-    bool exact = false;  // leaves out kernels that are not exact()
-    int threads = 1;     // part of what a time was measured with
+    bool exact = false;   // leaves out kernels that are not exact()
+    int threads = 1;      // part of what a time was measured with
+    bool measure = true;  // false: takes each backend's own best guess
   };
   Registry(std::vector<Backend*> backends, const Clock& clock, const Options& options);
 
   OpKernels Choose(const OpSpec& op, bool backward, bool d_src) override;
   std::unique_ptr<Kernel> ChooseReorder(const Shape& shape, int from_block, int to_block) override;
+
+  // Every kernel that is offered, ref's too, with its time, the fastest first.
+  struct TimedKernel {
+    std::string name;
+    int64_t ns = 0;
+    bool exact = true;
+  };
+  std::vector<TimedKernel> TimeAll(const OpSpec& op, Role role);
 
   // The times as text, a line each, and back. Lines that do not parse are passed over: a lost
   // time is measured again.
@@ -35,7 +44,9 @@ class Registry final : public KernelChooser {
     int64_t ns = 0;
   };
 
-  std::vector<std::unique_ptr<Kernel>> Offers(const OpSpec& op, Role role);
+  enum class Ask { kDefinitionLast, kEverybody };
+  std::vector<std::unique_ptr<Kernel>> Offers(const OpSpec& op, Role role, Ask ask);
+  // The largest number there is for a kernel that throws: it is never the fastest.
   int64_t TimeOf(const OpSpec& op, Role role, Kernel& kernel, Kernel& forward);
   int64_t ReorderNs(const OpSpec& op, const Kernel& forward) const;
 

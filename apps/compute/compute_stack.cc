@@ -16,6 +16,10 @@
 #include "kernels/acl/backend.h"
 #endif
 
+#ifdef WEFT_HAS_NNPACK
+#include "kernels/nnpack/backend.h"
+#endif
+
 #ifdef WEFT_HAS_ONEDNN
 #include "kernels/onednn/backend.h"
 #include "kernels/onednn/omp_parallel.h"
@@ -46,6 +50,11 @@ Result<std::unique_ptr<ComputeStack>> ComputeStack::Create(const ComputeSetting&
     stack->backends_.push_back(std::make_unique<acl::AclBackend>(*stack->parallel_));
   }
 #endif
+#ifdef WEFT_HAS_NNPACK
+  if (wanted("nnpack")) {
+    stack->backends_.push_back(std::make_unique<nnpack::NnpackBackend>(threads));
+  }
+#endif
   const bool ref_wanted = wanted("ref");
   if (stack->backends_.empty() && !ref_wanted) {
     return Status::InvalidInput("this build has no backend '" + setting.backend +
@@ -57,7 +66,8 @@ Result<std::unique_ptr<ComputeStack>> ComputeStack::Create(const ComputeSetting&
   std::vector<Backend*> backends;
   for (const auto& backend : stack->backends_) backends.push_back(backend.get());
   stack->registry_ = std::make_unique<Registry>(
-      backends, clock, Registry::Options{.exact = setting.exact, .threads = threads});
+      backends, clock,
+      Registry::Options{.exact = setting.exact, .threads = threads, .measure = setting.measure});
   stack->times_file_ = setting.times_file;
   if (!setting.times_file.empty()) {
     std::ostringstream text;

@@ -18,6 +18,7 @@ struct ComputeSetting {
   std::string backend = "auto";  // or the name of one, with ref behind it
   int threads = 0;               // 0: all processors
   bool exact = false;            // no kernels that trade digits for speed
+  bool measure = true;           // false: each backend's best guess, at once
   std::string times_file = {};   // where timings are kept; empty: nowhere
 };
 

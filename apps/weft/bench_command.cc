@@ -8,6 +8,7 @@
 
 #include "apps/terminal/text.h"
 #include "apps/weft/commands.h"
+#include "apps/weft/kernel_bench.h"
 #include "apps/weft/train_bench.h"
 #include "bench/planner_bench.h"
 #include "core/clock.h"
@@ -18,6 +19,7 @@ namespace {
 struct BenchFlags {
   bool json = false;
   TrainBenchSetting train;
+  KernelBenchSetting kernels;
 };
 
 Status RunPlannerBench(bool as_json, Console& console) {
@@ -75,6 +77,59 @@ Status RunTrainBench(const BenchFlags& flags, Console& console) {
   return Status::Ok();
 }
 
+const char* RoleText(Role role) {
+  switch (role) {
+    case Role::kForward:
+      return "forward";
+    case Role::kBackwardData:
+      return "backward data";
+    case Role::kBackwardWeights:
+      return "backward weights";
+  }
+  return "";
+}
+
+Status RunKernelBench(const BenchFlags& flags, Console& console) {
+  Result<std::vector<KernelBenchRow>> rows = BenchKernels(flags.kernels, SteadyClock());
+  if (!rows.ok()) return rows.status();
+  nlohmann::json answer = nlohmann::json::array();
+  Table table({"layer", "layers", "what", "kernel", "time", "GFLOP/s"});
+  for (const KernelBenchRow& row : *rows) {
+    nlohmann::json kernels = nlohmann::json::array();
+    for (const Registry::TimedKernel& kernel : row.kernels) {
+      const bool first = &kernel == row.kernels.data();
+      const double gflops = 2.0 * static_cast<double>(row.macs) / static_cast<double>(kernel.ns);
+      kernels.push_back({{"kernel", kernel.name}, {"ns", kernel.ns}, {"exact", kernel.exact}});
+      table.Add({first ? row.op : "", first ? std::to_string(row.layers) : "",
+                 first ? RoleText(row.role) : "", kernel.name + (kernel.exact ? "" : " *"),
+                 TimeText(kernel.ns), row.macs > 0 ? fmt::format("{:.0f}", gflops) : ""});
+    }
+    answer.push_back({{"layer", row.op},
+                      {"layers", row.layers},
+                      {"role", RoleText(row.role)},
+                      {"macs", row.macs},
+                      {"kernels", kernels}});
+  }
+  if (flags.json) {
+    console.out << nlohmann::json{{"model", flags.kernels.model},
+                                  {"batch", flags.kernels.batch},
+                                  {"ops", answer}}
+                << "\n";
+  } else {
+    console.out << table.Text() << "\nThe fastest of each first; * trades digits for speed.\n";
+  }
+  return Status::Ok();
+}
+
+void AddComputeOptions(CLI::App* command, ComputeSetting& compute) {
+  command->add_option("--threads", compute.threads, "0: all processors")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  command->add_option("--backend", compute.backend, "auto, or one of this build's backends")
+      ->capture_default_str();
+  command->add_flag("--exact", compute.exact, "Only kernels that keep all digits: no Winograd");
+}
+
 }  // namespace
 
 Command AddBenchCommand(CLI::App& app) {
@@ -90,22 +145,28 @@ Command AddBenchCommand(CLI::App& app) {
   train->add_option("--batch", t.batch, "Images per step")
       ->check(CLI::Range(1, 65536))
       ->capture_default_str();
-  train->add_option("--threads", t.compute.threads, "0: all processors")
-      ->check(CLI::Range(0, 1024))
-      ->capture_default_str();
   train->add_option("--steps", t.steps, "Steps to measure, after one to warm up")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
-  train->add_option("--backend", t.compute.backend, "auto, or one of this build's backends")
-      ->capture_default_str();
   train->add_option("--memory-budget", t.memory_budget,
                     "Most memory for the whole program, such as 600MiB");
-  train->add_flag("--exact", t.compute.exact, "Only kernels that keep all digits: no Winograd");
+  AddComputeOptions(train, t.compute);
   train->add_flag("--json", flags->json, "One JSON object on stdout");
-  return {command, [flags, train](Console& console) {
+
+  KernelBenchSetting& k = flags->kernels;
+  CLI::App* kernels = command->add_subcommand("kernels", "Every kernel on every layer of a model");
+  kernels->add_option("--model", k.model, "Model of the zoo")->required();
+  kernels->add_option("--batch", k.batch, "Images per step")
+      ->check(CLI::Range(1, 65536))
+      ->capture_default_str();
+  AddComputeOptions(kernels, k.compute);
+  kernels->add_flag("--json", flags->json, "One JSON object on stdout");
+  return {command, [flags, train, kernels](Console& console) {
             flags->train.compute.times_file = DefaultTimesFile();
-            return train->parsed() ? RunTrainBench(*flags, console)
-                                   : RunPlannerBench(flags->json, console);
+            flags->kernels.compute.times_file = DefaultTimesFile();
+            if (train->parsed()) return RunTrainBench(*flags, console);
+            if (kernels->parsed()) return RunKernelBench(*flags, console);
+            return RunPlannerBench(flags->json, console);
           }};
 }
 

@@ -15,6 +15,12 @@ Result<std::unique_ptr<Network>> Network::Create(Parameters& parameters, KernelC
   return network;
 }
 
+Result<MemoryTable> Network::Plan(Parameters& parameters, KernelChooser& chooser,
+                                  Parallel& parallel, const Options& options) {
+  Network network(parameters);
+  return NetworkBuilder(network, chooser, parallel, options).Plan();
+}
+
 void Network::Run(Step& step, uint64_t draw) {
   step.args.params_version = params_version_[step.params_unit];
   // Ops draw apart from each other.

@@ -49,6 +49,7 @@ struct MemoryTable {
   size_t kernels = 0;               // what kernels keep for themselves, such as reordered weights
   size_t activations_unshared = 0;  // what the block would take if nothing shared its place
   int ops_computed_again = 0;       // in backward, instead of being kept
+  double work_again = 0;            // of those, as a share of forward's
 };
 
 // Thread: one at a time.
@@ -69,6 +70,10 @@ class Network {
   // could.
   static Result<std::unique_ptr<Network>> Create(Parameters& parameters, KernelChooser& chooser,
                                                  Parallel& parallel, const Options& options);
+
+  // What such a network takes, without making it.
+  static Result<MemoryTable> Plan(Parameters& parameters, KernelChooser& chooser,
+                                  Parallel& parallel, const Options& options);
 
   const Program& program() const { return program_; }
   std::span<float> images() { return images_; }              // [N][C][H][W], to be filled

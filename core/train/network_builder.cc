@@ -27,6 +27,13 @@ Status NetworkBuilder::Build() {
   return Status::Ok();
 }
 
+Result<MemoryTable> NetworkBuilder::Plan() {
+  ChooseKernels();
+  Result<Draft> draft = DraftWithinBudget();
+  if (!draft.ok()) return draft.status();
+  return TableOf(*draft);
+}
+
 void NetworkBuilder::ChooseKernels() {
   const Program& program = network_.program_;
   needs_gradient_.assign(program.values.size(), false);
@@ -208,6 +215,26 @@ Result<Draft> NetworkBuilder::DraftWithinBudget() {
       " MiB are left; use a smaller batch or a larger memory budget");
 }
 
+MemoryTable NetworkBuilder::TableOf(const Draft& draft) const {
+  const Parameters& parameters = network_.parameters_;
+  MemoryTable memory{.parameters = parameters.values().size_bytes(),
+                     .statistics = parameters.statistics().size_bytes(),
+                     .activations = draft.plan.bytes,
+                     .kernels = OwnBytes()};
+  if (options_.training && options_.keep_gradients) memory.gradients = memory.parameters;
+  for (const BufferUse& buffer : draft.buffers) memory.activations_unshared += buffer.bytes;
+  double all = 0;
+  double again = 0;
+  for (const Op& op : network_.program_.ops) all += ForwardWork(op);
+  for (const DraftStep& step : draft.backward) {
+    if (!step.again) continue;
+    ++memory.ops_computed_again;
+    again += ForwardWork(network_.program_.ops[step.op]);
+  }
+  memory.work_again = again / all;
+  return memory;
+}
+
 void NetworkBuilder::PlaceGradients(const Draft& draft, std::byte* block) {
   if (!options_.training) return;
   Parameters& parameters = network_.parameters_;
@@ -228,7 +255,6 @@ void NetworkBuilder::PlaceGradients(const Draft& draft, std::byte* block) {
       network_.gradients_.emplace_back(first, count);
     }
   }
-  network_.memory_.gradients = kept.size_bytes();
 }
 
 void NetworkBuilder::Bind(const Draft& draft) {
@@ -240,14 +266,12 @@ void NetworkBuilder::Bind(const Draft& draft) {
   const auto floats = [&](BufferId id) { return reinterpret_cast<float*>(at(id)); };
 
   std::map<const Kernel*, std::byte*> own;
-  size_t own_bytes = 0;
   const auto own_of = [&](Kernel* kernel) -> std::byte* {
     if (kernel->own_bytes() == 0) return nullptr;
     auto [entry, fresh] = own.try_emplace(kernel, nullptr);
     if (fresh) {
       entry->second = network_.arena_.Take<std::byte>(kernel->own_bytes()).data();
       std::memset(entry->second, 0, kernel->own_bytes());
-      own_bytes += kernel->own_bytes();
     }
     return entry->second;
   };
@@ -304,14 +328,7 @@ void NetworkBuilder::Bind(const Draft& draft) {
   network_.logits_ = whole(draft.logits, program.values[program.output()].shape);
   network_.d_logits_ = whole(draft.d_logits, program.values[program.output()].shape);
 
-  MemoryTable& memory = network_.memory_;
-  memory.parameters = parameters.values().size_bytes();
-  memory.statistics = parameters.statistics().size_bytes();
-  memory.activations = draft.plan.bytes;
-  memory.kernels = own_bytes;
-  for (const BufferUse& buffer : draft.buffers) memory.activations_unshared += buffer.bytes;
-  for (const DraftStep& step : draft.backward) memory.ops_computed_again += step.again;
-
+  network_.memory_ = TableOf(draft);
   for (OpKernels& kernels : kernels_) {
     for (auto* kernel : {&kernels.forward, &kernels.backward_data, &kernels.backward_weights}) {
       if (*kernel) network_.kernels_.push_back(std::move(*kernel));

@@ -50,6 +50,7 @@ class NetworkBuilder {
   NetworkBuilder(Network& network, KernelChooser& chooser, Parallel& parallel,
                  const Network::Options& options);
   Status Build();
+  Result<MemoryTable> Plan();  // and builds nothing
 
  private:
   void ChooseKernels();
@@ -75,6 +76,7 @@ class NetworkBuilder {
   KeepingPlan PlanToFit(const RecomputeFacts& facts, size_t budget);
   Draft DraftFor(const KeepingPlan& plan);
   Result<Draft> DraftWithinBudget();
+  MemoryTable TableOf(const Draft& draft) const;
   void Bind(const Draft& draft);
   void PlaceGradients(const Draft& draft, std::byte* block);
 

@@ -34,6 +34,7 @@ TEST_GROUP(Workbench) {
   void setup() override {
     char name[] = "/tmp/weft-test-XXXXXX";
     folder = mkdtemp(name);
+    setenv("XDG_CACHE_HOME", "/dev/null", 1);  // times measured here are kept nowhere
   }
   void teardown() override {
     for (const char* file : {"profile.json", "run.svg", "run.json"}) {
@@ -74,6 +75,35 @@ TEST(Workbench, CountsMultiplyAddsForTheBatch) {
   const json many = json::parse(Type({"model", "lenet5", "--batch", "64", "--json"}).out);
   LONGLONGS_EQUAL(64 * one["macs"].get<int64_t>(), many["macs"].get<int64_t>());
   LONGLONGS_EQUAL(one["parameters"].get<int64_t>(), many["parameters"].get<int64_t>());
+}
+
+TEST(Workbench, PlansTheMemoryOfTraining) {
+  const json model = json::parse(Type({"model", "resnet18", "--batch", "4", "--json"}).out);
+  const json& rows = model["memory"];
+  CHECK_TRUE(rows.size() >= 2);
+  LONGLONGS_EQUAL(4 * 11'689'512, rows[0]["optimizer_bytes"].get<int64_t>());
+  for (size_t i = 1; i < rows.size(); ++i) {
+    CHECK_TRUE(rows[i]["activations_bytes"] < rows[i - 1]["activations_bytes"]);
+    CHECK_TRUE(rows[i]["computed_again"] > rows[i - 1]["computed_again"]);
+  }
+  const Typed typed = Type({"model", "lenet5", "--batch", "8"});
+  STRCMP_CONTAINS("--memory-budget", typed.out.c_str());
+  STRCMP_CONTAINS("none", typed.out.c_str());
+}
+
+TEST(Workbench, TimesEveryKernelOfAModel) {
+  const json bench =
+      json::parse(Type({"bench", "kernels", "--model", "lenet5", "--batch", "1", "--json"}).out);
+  STRCMP_EQUAL("lenet5", bench["model"].get<std::string>().c_str());
+  LONGS_EQUAL(18, bench["ops"].size());  // 5 layers by 3, 2 by 2, less the image's gradient
+  for (const json& op : bench["ops"]) {
+    int64_t last = 0;
+    for (const json& kernel : op["kernels"]) {
+      CHECK_TRUE(kernel["ns"].get<int64_t>() >= last);
+      last = kernel["ns"].get<int64_t>();
+    }
+    CHECK_TRUE(last > 0);
+  }
 }
 
 TEST(Workbench, PlansAProfileByOneStrategy) {

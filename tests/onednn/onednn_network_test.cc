@@ -22,7 +22,7 @@
 namespace weft::train {
 namespace {
 
-constexpr int kThreads = 2;
+constexpr int kThreads = 1;
 constexpr int kBatch = 2;
 
 // A model on small images, trained for three steps from the same start each time.
