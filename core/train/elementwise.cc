@@ -21,8 +21,11 @@ class Mask final : public Kernel {
     float* const d_src = args.d_srcs[0];
     const float top = top_;
     parallel_.For(elements_, [=](int64_t begin, int64_t end) {
+#pragma GCC ivdep  // in place or apart, never half over each other
       for (int64_t i = begin; i < end; ++i) {
-        d_src[i] = dst[i] > 0.0f && dst[i] < top ? d_dst[i] : 0.0f;
+        const float d = d_dst[i];
+        const float from_below = dst[i] > 0.0f ? d : 0.0f;
+        d_src[i] = dst[i] < top ? from_below : 0.0f;
       }
     });
   }
@@ -45,6 +48,7 @@ class Sum final : public Kernel {
     const float* const b = args.srcs[1];
     float* const dst = args.dst;
     parallel_.For(elements_, [=](int64_t begin, int64_t end) {
+#pragma GCC ivdep
       for (int64_t i = begin; i < end; ++i) dst[i] = a[i] + b[i];
     });
   }
