@@ -69,23 +69,26 @@ Result<std::unique_ptr<ComputeStack>> ComputeStack::Create(const ComputeSetting&
       backends, clock,
       Registry::Options{.exact = setting.exact, .threads = threads, .measure = setting.measure});
   stack->times_file_ = setting.times_file;
-  if (!setting.times_file.empty()) {
-    std::ostringstream text;
-    text << std::ifstream(setting.times_file).rdbuf();
-    stack->registry_->LearnTimes(text.str());
-  }
+  stack->LearnTimesFrom(setting.times_file);
   return stack;
 }
 
-void ComputeStack::KeepTimes() const {
-  if (times_file_.empty()) return;
+void ComputeStack::KeepTimesIn(const std::string& file) const {
+  if (file.empty()) return;
   std::error_code ignored;
-  std::filesystem::create_directories(std::filesystem::path(times_file_).parent_path(), ignored);
-  const std::string scratch = times_file_ + ".new";
-  std::ofstream file(scratch);
-  file << registry_->TimesText();
-  file.close();
-  if (file) std::filesystem::rename(scratch, times_file_, ignored);
+  std::filesystem::create_directories(std::filesystem::path(file).parent_path(), ignored);
+  const std::string scratch = file + ".new";
+  std::ofstream stream(scratch);
+  stream << registry_->TimesText();
+  stream.close();
+  if (stream) std::filesystem::rename(scratch, file, ignored);
+}
+
+void ComputeStack::LearnTimesFrom(const std::string& file) {
+  if (file.empty()) return;
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  registry_->LearnTimes(text.str());
 }
 
 std::string DefaultTimesFile() {

@@ -31,8 +31,11 @@ class ComputeStack {
   Parallel& parallel() { return *parallel_; }
   Registry& registry() { return *registry_; }
   int threads() const { return parallel_->threads(); }
-  // Writes the timings down for the next start. A file that cannot be written is no harm.
-  void KeepTimes() const;
+  // Writes the timings down for the next start, where the setting says or in a file of the
+  // caller's, and back. A file that cannot be written or read is no harm.
+  void KeepTimes() const { KeepTimesIn(times_file_); }
+  void KeepTimesIn(const std::string& file) const;
+  void LearnTimesFrom(const std::string& file);
 
  private:
   ComputeStack() = default;

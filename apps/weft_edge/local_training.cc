@@ -88,6 +88,8 @@ class LocalTraining {
                              clock_);
     if (!compute.ok()) return compute.status();
     compute_ = std::move(compute).value();
+    // A run that goes on computes with the kernels it began with: others round differently.
+    if (flags_.resume) compute_->LearnTimesFrom(KernelTimesFile());
     train::Initialise(*parameters_, flags_.seed, compute_->parallel());
     if (flags_.init.empty()) return Status::Ok();
     Result<WeightsMatch> match = LoadWeights(flags_.init, flags_.new_head, *parameters_);
@@ -138,6 +140,7 @@ class LocalTraining {
     if (!network.ok()) return network.status();
     network_ = std::move(network).value();
     compute_->KeepTimes();
+    compute_->KeepTimesIn(KernelTimesFile());
     return Status::Ok();
   }
 
@@ -164,9 +167,12 @@ class LocalTraining {
     if (!folder.ok()) return folder.status();
     storage_ = std::move(folder).value();
     if (!flags_.resume) return Status::Ok();
-    const Status status = trainer_->Restore(*storage_, Fingerprint());
-    if (status.code() == StatusCode::kNotFound) return Status::Ok();  // the first start
-    if (!status.ok()) return status.WithContext(flags_.checkpoint);
+    const Result<std::string> restored = trainer_->Restore(*storage_, Fingerprint());
+    if (!restored.ok()) {
+      const bool first_start = restored.status().code() == StatusCode::kNotFound;
+      return first_start ? Status::Ok() : restored.status().WithContext(flags_.checkpoint);
+    }
+    if (!restored->empty()) console_.log.Warning(*restored);
     Result<std::unique_ptr<train::BatchLoader>> loader =
         OpenLoader(*train_set_, true, trainer_->position());
     if (!loader.ok()) return loader.status();
@@ -186,6 +192,11 @@ class LocalTraining {
                                        .width = static_cast<int>(image[2]),
                                        .augment = training && !flags_.no_augment,
                                        .start = start});
+  }
+
+  // Beside the checkpoints; "" without them.
+  std::string KernelTimesFile() const {
+    return flags_.checkpoint.empty() ? "" : flags_.checkpoint + "/kernel-times";
   }
 
   // What two runs must have in common for one to go on where the other stopped.

@@ -5,8 +5,11 @@
 #include "core/train/optimizer.h"
 
 #include <algorithm>
+#include <atomic>
+#include <bit>
 #include <cassert>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -38,21 +41,37 @@ struct SgdStep {
   float decay;
 };
 
-void MovePlain(const SgdStep step, float* __restrict w, const float* __restrict g, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) w[i] -= step.rate * (g[i] + step.decay * w[i]);
+// The exponent of infinity and of no number at all, and of nothing else.
+constexpr uint32_t kNotFinite = 0x7f800000;
+
+uint32_t Exponent(float value) { return std::bit_cast<uint32_t>(value) & kNotFinite; }
+
+// Each loop moves `count` parameters and returns the largest exponent of their gradients.
+
+uint32_t MovePlain(const SgdStep step, float* __restrict w, const float* __restrict g,
+                   int64_t count) {
+  uint32_t largest = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    largest = std::max(largest, Exponent(g[i]));
+    w[i] -= step.rate * (g[i] + step.decay * w[i]);
+  }
+  return largest;
 }
 
 // torch.optim copies the gradient into the momentum in its first step. Zero times momentum plus
 // the gradient is the same.
 template <bool Nesterov>
-void MoveWithMomentum(const SgdStep step, float* __restrict w, const float* __restrict g,
-                      float* __restrict momentum, int64_t count) {
+uint32_t MoveWithMomentum(const SgdStep step, float* __restrict w, const float* __restrict g,
+                          float* __restrict momentum, int64_t count) {
+  uint32_t largest = 0;
   for (int64_t i = 0; i < count; ++i) {
+    largest = std::max(largest, Exponent(g[i]));
     const float d = g[i] + step.decay * w[i];
     const float m = step.momentum * momentum[i] + d;
     momentum[i] = m;
     w[i] -= step.rate * (Nesterov ? d + step.momentum * m : m);
   }
+  return largest;
 }
 
 struct AdamWStep {
@@ -74,26 +93,33 @@ struct AdamWStep {
   float eps;
 };
 
-void MoveAdamW(const AdamWStep step, float* __restrict w, const float* __restrict g,
-               float* __restrict mean, float* __restrict square, int64_t count) {
+uint32_t MoveAdamW(const AdamWStep step, float* __restrict w, const float* __restrict g,
+                   float* __restrict mean, float* __restrict square, int64_t count) {
+  uint32_t largest = 0;
   for (int64_t i = 0; i < count; ++i) {
+    largest = std::max(largest, Exponent(g[i]));
     const float m = step.beta1 * mean[i] + step.other1 * g[i];
     const float v = step.beta2 * square[i] + step.other2 * g[i] * g[i];
     mean[i] = m;
     square[i] = v;
     w[i] = step.keep * w[i] - step.rate * m / (std::sqrt(v) * step.unbias2 + step.eps);
   }
+  return largest;
 }
 
-// Calls move(begin, count) for runs that together are [begin, end).
+// Calls move(begin, count) for runs that together are [begin, end). Whether the exponents they
+// return are those of finite numbers.
 template <typename Move>
-void ForGrains(int64_t begin, int64_t end, Parallel& parallel, const Move& move) {
+bool ForGrains(int64_t begin, int64_t end, Parallel& parallel, const Move& move) {
+  std::atomic<bool> finite = true;
   const auto run = [&](int64_t first, int64_t last) {
     const int64_t from = begin + first * kGrain;
-    move(from, std::min(begin + last * kGrain, end) - from);
+    const uint32_t largest = move(from, std::min(begin + last * kGrain, end) - from);
+    if (largest == kNotFinite) finite.store(false, std::memory_order_relaxed);
   };
   // A reference fits into std::function without an allocation; `run` itself would not.
   parallel.For((end - begin + kGrain - 1) / kGrain, std::ref(run));
+  return finite;
 }
 
 // Whether `value` is in [0, 1), which a NaN is not.
@@ -139,7 +165,7 @@ int Optimizer::state_per_parameter() const {
   return std::get<Sgd>(spec_).momentum == 0 ? 0 : 1;
 }
 
-void Optimizer::Apply(const OptimizerStep& step, const OptimizerArrays& arrays, int64_t begin,
+bool Optimizer::Apply(const OptimizerStep& step, const OptimizerArrays& arrays, int64_t begin,
                       int64_t end, Parallel& parallel) const {
   const int64_t count = std::ssize(arrays.parameters);
   assert(step.number >= 1 && step.learning_rate >= 0);
@@ -153,21 +179,18 @@ void Optimizer::Apply(const OptimizerStep& step, const OptimizerArrays& arrays, 
 
   if (const auto* adamw = std::get_if<AdamW>(&spec_)) {
     const AdamWStep numbers(*adamw, step);
-    ForGrains(begin, end, parallel, [&](int64_t at, int64_t length) {
-      MoveAdamW(numbers, w + at, g(at), state + at, state + count + at, length);
+    return ForGrains(begin, end, parallel, [&](int64_t at, int64_t length) {
+      return MoveAdamW(numbers, w + at, g(at), state + at, state + count + at, length);
     });
-    return;
   }
   const Sgd& sgd = std::get<Sgd>(spec_);
   const SgdStep numbers(sgd, step);
-  ForGrains(begin, end, parallel, [&](int64_t at, int64_t length) {
-    if (sgd.momentum == 0) {
-      MovePlain(numbers, w + at, g(at), length);
-    } else if (sgd.nesterov) {
-      MoveWithMomentum<true>(numbers, w + at, g(at), state + at, length);
-    } else {
-      MoveWithMomentum<false>(numbers, w + at, g(at), state + at, length);
+  return ForGrains(begin, end, parallel, [&](int64_t at, int64_t length) {
+    if (sgd.momentum == 0) return MovePlain(numbers, w + at, g(at), length);
+    if (sgd.nesterov) {
+      return MoveWithMomentum<true>(numbers, w + at, g(at), state + at, length);
     }
+    return MoveWithMomentum<false>(numbers, w + at, g(at), state + at, length);
   });
 }
 

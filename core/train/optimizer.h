@@ -54,8 +54,9 @@ class Optimizer {
   int state_per_parameter() const;
 
   // Moves parameters [begin, end), whose gradients are there, and their state on by one step. Each
-  // must be moved exactly once in each step. Allocates nothing.
-  void Apply(const OptimizerStep& step, const OptimizerArrays& arrays, int64_t begin, int64_t end,
+  // must be moved exactly once in each step. False if a gradient is not finite; everything is moved
+  // all the same. Allocates nothing.
+  bool Apply(const OptimizerStep& step, const OptimizerArrays& arrays, int64_t begin, int64_t end,
              Parallel& parallel) const;
 
  private:

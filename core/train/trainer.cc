@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/model/units.h"
 #include "core/train/loss.h"
 
 namespace weft::train {
@@ -83,6 +84,13 @@ Result<StepReport> Trainer::Step(BatchLoader& loader) {
   update_.StartUpdate({.number = steps_done_ + 1, .learning_rate = rate});
   network.Backward(update_);
   network.ParametersChanged();
+  if (const std::optional<int> unit = update_.bad_unit()) {
+    const std::string name =
+        model::CutIntoUnits(parts_.parameters.graph())[static_cast<size_t>(*unit)].name;
+    return Status::InvalidInput("the gradients of step " + std::to_string(steps_done_ + 1) +
+                                " are not finite, in unit '" + name +
+                                "' first: try a lower learning rate or a warm-up");
+  }
   parts_.hooks.EndStep();
   const int64_t end = parts_.clock.NowNs();
   ++steps_done_;
@@ -104,7 +112,7 @@ Status Trainer::Save(Storage& storage, const std::string& fingerprint) const {
   return storage.Save(kStateName, parts);
 }
 
-Status Trainer::Restore(Storage& storage, const std::string& fingerprint) {
+Result<std::string> Trainer::Restore(Storage& storage, const std::string& fingerprint) {
   Result<StoredState> state = storage.Load(kStateName);
   if (!state.ok()) return state.status();
   if (state->parts.size() != 6) return Status::InvalidInput("the checkpoint is not a trainer's");
@@ -132,7 +140,7 @@ Status Trainer::Restore(Storage& storage, const std::string& fingerprint) {
   steps_done_ = place.steps_done;
   position_ = {place.epoch, place.step};
   parts_.network.ParametersChanged();
-  return Status::Ok();
+  return state->fallback;
 }
 
 Result<Score> Evaluate(Network& network, BatchLoader& loader) {

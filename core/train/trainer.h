@@ -58,8 +58,8 @@ class Trainer {
   Trainer(const Parts& parts, const TrainerSetting& setting);
 
   // One step on the loader's next batch, which must be of the network's batch size. InvalidInput:
-  // the loss is not finite, and the sentence names the first layer that went wrong; parameters
-  // are as before the step.
+  // the loss or a gradient is not finite, and the sentence names the first layer or unit that went
+  // wrong; then training is over, and what was saved before is what there is.
   Result<StepReport> Step(BatchLoader& loader);
 
   int64_t steps_done() const { return steps_done_; }
@@ -67,9 +67,10 @@ class Trainer {
   EpochStep position() const { return position_; }
 
   // `fingerprint` names everything a resumed run must share with this one: model, data,
-  // optimizer, seed. Restore refuses a state with another.
+  // optimizer, seed. Restore refuses a state with another, and returns a sentence for people if the
+  // newest save was damaged and this is an older one, or "".
   Status Save(Storage& storage, const std::string& fingerprint) const;
-  Status Restore(Storage& storage, const std::string& fingerprint);
+  Result<std::string> Restore(Storage& storage, const std::string& fingerprint);
 
  private:
   Parts parts_;

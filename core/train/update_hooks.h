@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "core/clock.h"
@@ -34,6 +35,8 @@ class UpdateHooks final : public StepHooks {
   // To be called before each Backward.
   void StartUpdate(const OptimizerStep& step);
   int64_t spent_ns() const { return spent_ns_; }  // since StartUpdate
+  // The first unit since StartUpdate, from the last one down, whose gradients were not finite.
+  std::optional<int> bad_unit() const { return bad_unit_; }
 
   void BeginStep(int64_t step) override { parts_.next.BeginStep(step); }
   bool BeforeForward(int unit) override { return parts_.next.BeforeForward(unit); }
@@ -44,6 +47,7 @@ class UpdateHooks final : public StepHooks {
   const Parts parts_;
   OptimizerStep step_;
   int64_t spent_ns_ = 0;
+  std::optional<int> bad_unit_;
 };
 
 }  // namespace weft::train

@@ -19,9 +19,6 @@
 
 #include <CppUTest/TestHarness.h>
 
-#include <CppUTest/MemoryLeakDetector.h>
-#include <CppUTest/MemoryLeakWarningPlugin.h>
-
 namespace weft::harness {
 namespace {
 
@@ -91,13 +88,6 @@ std::vector<OpSpec> OddOthers() {
       MakeOp(Relu6{}, {Shape{2, 5, 5, 5}}),
   };
 }
-
-// The library makes threads before main() and a backend ends some of them: CppUTest, which has kept
-// account of their memory so far, would look for it afterwards.
-const bool accounts_are_closed = [] {
-  MemoryLeakWarningPlugin::getGlobalDetector()->clearAllAccounting(mem_leak_period_all);
-  return true;
-}();
 
 // Runs every kernel that is offered for `op` and returns how many there were.
 int Check(Backend& backend, const OpSpec& op, Fill fill = Fill::kUniform) {

@@ -119,6 +119,38 @@ TEST(Optimizer, FollowsTorchStepByStep) {
   }
 }
 
+TEST(Optimizer, SaysWhetherTheGradientsAreFinite) {
+  Serial serial;
+  for (const OptimizerSpec& spec : kEachKind) {
+    for (float bad : {std::nanf(""), std::numeric_limits<float>::infinity(),
+                      -std::numeric_limits<float>::infinity()}) {
+      Model model(spec, kCount);
+      model.gradients[kCount - 1] = std::numeric_limits<float>::max();
+      CHECK_TRUE(model.optimizer.Apply({1, 0.1}, model.Arrays(), 0, kCount, serial));
+      model.gradients[kCount - 1] = bad;
+      CHECK_TRUE(model.optimizer.Apply({1, 0.1}, model.Arrays(), 0, kCount - 1, serial));
+      CHECK_FALSE(model.optimizer.Apply({1, 0.1}, model.Arrays(), 0, kCount, serial));
+    }
+  }
+}
+
+TEST(Optimizer, TakesGradientsOfARangeAlone) {
+  Serial serial;
+  for (const OptimizerSpec& spec : kEachKind) {
+    const std::vector<float> whole = Train(spec, TrainWhole);
+    const std::vector<float> parts = Train(spec, [&](Model& model, const OptimizerStep& step) {
+      for (int64_t begin = 0; begin < kCount; begin += 30'001) {
+        const int64_t end = std::min(begin + 30'001, kCount);
+        const std::vector<float> some(model.gradients.begin() + begin,
+                                      model.gradients.begin() + end);
+        model.optimizer.Apply(step, {model.parameters, some, model.state, begin}, begin, end,
+                              serial);
+      }
+    });
+    CHECK_TRUE(SameBits(whole, parts));
+  }
+}
+
 TEST(Optimizer, NeedsNoneOneOrTwoFloatsOfState) {
   LONGS_EQUAL(0, Optimizer::Create(Sgd{.weight_decay = 0.1})->state_per_parameter());
   LONGS_EQUAL(1, Optimizer::Create(Sgd{.momentum = 0.9})->state_per_parameter());

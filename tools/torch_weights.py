@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Weights between weft and PyTorch, by a reader and a writer of safetensors that share nothing with
-ours. Needs torchvision; run by hand.
+ours. Needs torch and torchvision (Debian: python3-torch python3-torchvision); run by hand.
 
-torch_weights.py check <model> <file>  load_state_dict(strict=True), then print the model's hash
-torch_weights.py write <model> <file>  a fresh model of torchvision, and print its hash
+torch_weights.py check <model> <file>  load_state_dict(strict=True), then print the model's hash,
+                                       which weft-edge prints as model_hash
+torch_weights.py write <model> <file>  a fresh model, and print its hash
 """
 
 import hashlib
@@ -13,7 +14,8 @@ import struct
 import sys
 
 import torch
-import torchvision
+
+from torch_models import make
 
 DTYPES = {"F32": torch.float32, "I64": torch.int64}
 
@@ -55,12 +57,14 @@ def write(path, tensors):
 def main():
     verb, name, path = sys.argv[1:]
     torch.manual_seed(1)
-    model = torchvision.models.get_model(name, weights=None)
     if verb == "check":
         tensors = read(path)
+        classes = len(list(tensors.values())[-1])  # the classifier's bias
+        model = make(name, classes)
         assert list(tensors) == list(model.state_dict()), "not in state_dict order"
         print(model.load_state_dict(tensors, strict=True))
     else:
+        model = make(name)
         for tensor in model.state_dict().values():
             if tensor.dtype == torch.int64:
                 tensor += 7
