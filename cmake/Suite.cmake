@@ -5,6 +5,7 @@
 # <build tree>/<name>.<Group>: release/sched.Planner. The groups are asked of the runner itself after
 # each link, through the emulator when cross compiling, so a new group needs no line here. A group
 # in which no test runs, or in which one is ignored, fails. WEFT_TESTS_DIR is where golden files are.
+# Tests run beside each other, so OpenMP's threads must not spin for long.
 find_package(CppUTest REQUIRED)
 
 function(weft_add_suite name)
@@ -38,6 +39,7 @@ foreach(group IN LISTS groups)
   add_test(\"\${test}\" \${emulator} \"$<TARGET_FILE:${runner}>\" -v -sg \"\${group}\")
   set_tests_properties(\"\${test}\" PROPERTIES
     WORKING_DIRECTORY \"${CMAKE_CURRENT_BINARY_DIR}\"
+    ENVIRONMENT GOMP_SPINCOUNT=1000
     FAIL_REGULAR_EXPRESSION \"tests, 0 ran,;checks, [1-9][0-9]* ignored,\")
 endforeach()
 ")

@@ -3,6 +3,7 @@
 #include <csignal>
 #include <iostream>
 
+#include "apps/compute/short_waits.h"
 #include "apps/terminal/console.h"
 #include "apps/weft_edge/edge.h"
 
@@ -19,6 +20,7 @@ void AskToStop(int signal) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  weft::apps::ShortenWaits(argv);
   std::signal(SIGINT, AskToStop);
   std::signal(SIGTERM, AskToStop);
   return weft::apps::RunEdge({argv + 1, argv + argc}, std::cout, std::cerr,
