@@ -4,7 +4,7 @@
 # Builds the CppUTest runner <name>_test and gives ctest one test for each TEST_GROUP in it, called
 # <build tree>/<name>.<Group>: release/sched.Planner. The groups are asked of the runner itself after
 # each link, through the emulator when cross compiling, so a new group needs no line here. A group
-# in which no test runs, or in which one is ignored, fails. WEFT_TESTS_DIR is where golden files are.
+# in which no test runs, or in which one is ignored, fails.
 # Tests run beside each other, so OpenMP's threads must not spin for long.
 find_package(CppUTest REQUIRED)
 
@@ -16,7 +16,6 @@ function(weft_add_suite name)
   cmake_path(GET CMAKE_BINARY_DIR FILENAME tree)
 
   add_executable(${runner} ${PROJECT_SOURCE_DIR}/tests/main.cc ${arg_SOURCES})
-  target_compile_definitions(${runner} PRIVATE WEFT_TESTS_DIR="${PROJECT_SOURCE_DIR}/tests")
   target_link_libraries(${runner} PRIVATE ${arg_LINK} weft_flags CppUTest::CppUTest)
   add_custom_command(TARGET ${runner} POST_BUILD
     COMMAND ${runner} -lg > ${groups_file}
