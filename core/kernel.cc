@@ -14,4 +14,16 @@ bool TakesActivation(const model::Layer& layer) {
          std::holds_alternative<model::Add>(layer);
 }
 
+const char* RoleName(Role role) {
+  switch (role) {
+    case Role::kForward:
+      return "forward";
+    case Role::kBackwardData:
+      return "backward data";
+    case Role::kBackwardWeights:
+      return "backward weights";
+  }
+  return "";
+}
+
 }  // namespace weft

@@ -45,6 +45,8 @@ enum class Role {
   kBackwardWeights,
 };
 
+const char* RoleName(Role role);  // "forward", "backward data", "backward weights"
+
 // What a call works on. Pointers are null or spans empty where a role has no use for them.
 struct KernelArgs {
   std::span<const float* const> srcs;    // in blocks of src_block()

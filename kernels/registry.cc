@@ -13,18 +13,6 @@
 namespace weft {
 namespace {
 
-const char* Name(Role role) {
-  switch (role) {
-    case Role::kForward:
-      return "forward";
-    case Role::kBackwardData:
-      return "backward-data";
-    case Role::kBackwardWeights:
-      return "backward-weights";
-  }
-  return "";
-}
-
 std::string HwText(const model::Hw& hw) {
   return std::to_string(hw.h) + "x" + std::to_string(hw.w);
 }
@@ -59,7 +47,7 @@ std::string OpKey(const OpSpec& op, Role role) {
   key += " " + DetailText(op.layer) + " a" + std::to_string(static_cast<int>(op.activation));
   key += op.training ? " train" : " eval";
   for (const Shape& src : op.srcs) key += " " + src.ToString();
-  return key + " -> " + op.dst.ToString() + " " + Name(role);
+  return key + " -> " + op.dst.ToString() + " " + RoleName(role);
 }
 
 Registry::Registry(std::vector<Backend*> backends, const Clock& clock, const Options& options)

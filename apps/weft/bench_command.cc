@@ -77,18 +77,6 @@ Status RunTrainBench(const BenchFlags& flags, Console& console) {
   return Status::Ok();
 }
 
-const char* RoleText(Role role) {
-  switch (role) {
-    case Role::kForward:
-      return "forward";
-    case Role::kBackwardData:
-      return "backward data";
-    case Role::kBackwardWeights:
-      return "backward weights";
-  }
-  return "";
-}
-
 Status RunKernelBench(const BenchFlags& flags, Console& console) {
   Result<std::vector<KernelBenchRow>> rows = BenchKernels(flags.kernels, SteadyClock());
   if (!rows.ok()) return rows.status();
@@ -101,12 +89,12 @@ Status RunKernelBench(const BenchFlags& flags, Console& console) {
       const double gflops = 2.0 * static_cast<double>(row.macs) / static_cast<double>(kernel.ns);
       kernels.push_back({{"kernel", kernel.name}, {"ns", kernel.ns}, {"exact", kernel.exact}});
       table.Add({first ? row.op : "", first ? std::to_string(row.layers) : "",
-                 first ? RoleText(row.role) : "", kernel.name + (kernel.exact ? "" : " *"),
+                 first ? RoleName(row.role) : "", kernel.name + (kernel.exact ? "" : " *"),
                  TimeText(kernel.ns), row.macs > 0 ? fmt::format("{:.0f}", gflops) : ""});
     }
     answer.push_back({{"layer", row.op},
                       {"layers", row.layers},
-                      {"role", RoleText(row.role)},
+                      {"role", RoleName(row.role)},
                       {"macs", row.macs},
                       {"kernels", kernels}});
   }

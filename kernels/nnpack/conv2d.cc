@@ -9,10 +9,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "kernels/body_kernel.h"
 #include "kernels/nnpack/offers.h"
 
 namespace weft::nnpack {
@@ -170,12 +172,13 @@ void Offer(const model::Conv2d& conv, const OpSpec& op, Role role, const Device&
   for (const Algorithm& algorithm : kAlgorithms) {
     Convolution convolution(algorithm, conv, op, role, device);
     if (!convolution.prepared() || convolution.workspace_bytes() > kMostScratch) continue;
-    const Facts facts{.name = algorithm.name,
+    KernelFacts facts{.name = std::string(algorithm.name),
                       .scratch_bytes = convolution.workspace_bytes(),
                       .reads_src = role == Role::kBackwardWeights,
                       .exact = algorithm.exact};
-    offers.push_back(MakeKernel(facts, [convolution = std::move(convolution)](
-                                           const KernelArgs& args) { convolution.Run(args); }));
+    offers.push_back(MakeBodyKernel(
+        std::move(facts),
+        [convolution = std::move(convolution)](const KernelArgs& args) { convolution.Run(args); }));
   }
 }
 

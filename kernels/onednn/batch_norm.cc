@@ -137,11 +137,11 @@ struct ForwardPass {
 
 // Runs over(b, n) for every image of every block and then finish(b) and apply(b, n), either block
 // by block, so that apply finds in the cache what over has read, or with the images shared out.
-template <typename Over, typename Finish, typename Apply>
+template <int kBlock, typename Over, typename Finish, typename Apply>
 void TwoPasses(const Device& device, const Geometry& g, const Over& over, const Finish& finish,
                const Apply& apply) {
   if (!g.SharesImages(device.threads)) {
-    ForWide(device, g.blocks, [&](int64_t begin, int64_t end) WEFT_WIDE {
+    ForWide<kBlock>(device, g.blocks, [&](int64_t begin, int64_t end) WEFT_WIDE {
       for (int64_t b = begin; b < end; ++b) {
         for (int64_t n = 0; n < g.images; ++n) over(b, n);
         finish(b);
@@ -150,13 +150,13 @@ void TwoPasses(const Device& device, const Geometry& g, const Over& over, const 
     });
     return;
   }
-  ForWide(device, g.blocks * g.images, [&](int64_t begin, int64_t end) WEFT_WIDE {
+  ForWide<kBlock>(device, g.blocks * g.images, [&](int64_t begin, int64_t end) WEFT_WIDE {
     for (int64_t i = begin; i < end; ++i) over(i / g.images, i % g.images);
   });
-  ForWide(device, g.blocks, [&](int64_t begin, int64_t end) WEFT_WIDE {
+  ForWide<kBlock>(device, g.blocks, [&](int64_t begin, int64_t end) WEFT_WIDE {
     for (int64_t b = begin; b < end; ++b) finish(b);
   });
-  ForWide(device, g.blocks * g.images, [&](int64_t begin, int64_t end) WEFT_WIDE {
+  ForWide<kBlock>(device, g.blocks * g.images, [&](int64_t begin, int64_t end) WEFT_WIDE {
     for (int64_t i = begin; i < end; ++i) apply(i / g.images, i % g.images);
   });
 }
@@ -181,12 +181,12 @@ void ForwardTraining(const Device& device, const Geometry& g, const model::Batch
                                      Load<kBlock>(g, args.params[1], b));
   };
   if (args.again) {  // the note still holds the statistics
-    ForWide(device, g.blocks * g.images, [&](int64_t begin, int64_t end) WEFT_WIDE {
+    ForWide<kBlock>(device, g.blocks * g.images, [&](int64_t begin, int64_t end) WEFT_WIDE {
       for (int64_t i = begin; i < end; ++i) apply(i / g.images, i % g.images);
     });
     return;
   }
-  TwoPasses(
+  TwoPasses<kBlock>(
       device, g,
       [&](int64_t b, int64_t n) WEFT_WIDE { moments[b * g.images + n] = pass.Moments(b, n); },
       [&](int64_t b) WEFT_WIDE {
@@ -215,7 +215,7 @@ template <int kBlock, Activation kActivation>
 void ForwardInference(const Device& device, const Geometry& g, const model::BatchNorm& norm,
                       const KernelArgs& args) {
   const auto pass = MakeForwardPass<kBlock>(g, args);
-  ForWide(device, g.blocks * g.images, [&](int64_t begin, int64_t end) WEFT_WIDE {
+  ForWide<kBlock>(device, g.blocks * g.images, [&](int64_t begin, int64_t end) WEFT_WIDE {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t b = i / g.images;
       Vec<kBlock> scale = Load<kBlock>(g, args.params[0], b);
@@ -257,7 +257,7 @@ void BackwardData(const Device& device, const Geometry& g, const model::BatchNor
     if constexpr (kActivation == Activation::kNone) return d_dst[i];
     return ActivateBackward<kActivation>((src[i] - a.mean) * a.scale + a.beta, d_dst[i]);
   };
-  TwoPasses(
+  TwoPasses<kBlock>(
       device, g,
       [&](int64_t b, int64_t n) WEFT_WIDE {
         const int64_t place = g.Place(b, n);

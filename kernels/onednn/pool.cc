@@ -73,9 +73,9 @@ struct Windows {
 };
 
 // Calls row(plane, h) for each row of each plane, threads sharing out the rows.
-template <typename Row>
+template <int kBlock, typename Row>
 void ForRows(const Device& device, int64_t planes, int height, const Row& row) {
-  ForWide(device, planes * height, [&](int64_t begin, int64_t end) WEFT_WIDE {
+  ForWide<kBlock>(device, planes * height, [&](int64_t begin, int64_t end) WEFT_WIDE {
     for (int64_t i = begin; i < end; ++i) row(i / height, static_cast<int>(i % height));
   });
 }
@@ -89,7 +89,7 @@ void MaxForward(const Device& device, const Windows& windows, int stride, const 
   using Float = Vec<kBlock>;
   using Int = typename VecOf<kBlock>::Int;
   using Byte = typename VecOf<kBlock>::Byte;
-  ForRows(device, windows.planes, windows.h.out, [&](int64_t plane, int oh) WEFT_WIDE {
+  ForRows<kBlock>(device, windows.planes, windows.h.out, [&](int64_t plane, int oh) WEFT_WIDE {
     const auto* from = reinterpret_cast<const Float*>(src) + plane * windows.in();
     const int64_t row = plane * windows.out() + static_cast<int64_t>(oh) * windows.w.out;
     auto* to = reinterpret_cast<Float*>(dst) + row;
@@ -119,7 +119,7 @@ void MaxBackward(const Device& device, const Windows& windows, int stride, const
   using Float = Vec<kBlock>;
   using Int = typename VecOf<kBlock>::Int;
   using Byte = typename VecOf<kBlock>::Byte;
-  ForRows(device, windows.planes, windows.h.in, [&](int64_t plane, int h) WEFT_WIDE {
+  ForRows<kBlock>(device, windows.planes, windows.h.in, [&](int64_t plane, int h) WEFT_WIDE {
     const auto* from = reinterpret_cast<const Float*>(d_dst) + plane * windows.out();
     const auto* won = reinterpret_cast<const Byte*>(winners) + plane * windows.out();
     auto* to = reinterpret_cast<Float*>(d_src) + plane * windows.in() +
@@ -143,7 +143,7 @@ void MaxBackward(const Device& device, const Windows& windows, int stride, const
 template <int kBlock>
 void AverageForward(const Device& device, const Windows& windows, const float* src, float* dst) {
   using Float = Vec<kBlock>;
-  ForRows(device, windows.planes, windows.h.out, [&](int64_t plane, int oh) WEFT_WIDE {
+  ForRows<kBlock>(device, windows.planes, windows.h.out, [&](int64_t plane, int oh) WEFT_WIDE {
     const auto* from = reinterpret_cast<const Float*>(src) + plane * windows.in();
     auto* to = reinterpret_cast<Float*>(dst) + plane * windows.out() +
                static_cast<int64_t>(oh) * windows.w.out;
@@ -167,7 +167,7 @@ template <int kBlock>
 void AverageBackward(const Device& device, const Windows& windows, const float* d_dst,
                      float* d_src) {
   using Float = Vec<kBlock>;
-  ForRows(device, windows.planes, windows.h.in, [&](int64_t plane, int h) WEFT_WIDE {
+  ForRows<kBlock>(device, windows.planes, windows.h.in, [&](int64_t plane, int h) WEFT_WIDE {
     const auto* from = reinterpret_cast<const Float*>(d_dst) + plane * windows.out();
     auto* to = reinterpret_cast<Float*>(d_src) + plane * windows.in() +
                static_cast<int64_t>(h) * windows.w.in;

@@ -6,6 +6,7 @@
 
 #include <omp.h>
 
+#include <cassert>
 #include <cstdint>
 
 #include "kernels/onednn/device.h"
@@ -45,22 +46,25 @@ __attribute__((noinline, target("avx512f,avx512bw,avx512dq,avx512vl,fma"))) void
   body(begin, end);
 }
 
+// Which loops may meet which instruction set: blocks of 16 are AVX-512's, blocks of 8 the others'.
+constexpr int kAnyBlock = 0;
+
 // On the calling thread. `body` is WEFT_WIDE.
-template <typename Body>
+template <int kBlock, typename Body>
 void RunWide(const Device& device, int64_t begin, int64_t end, const Body& body) {
-  switch (device.isa) {
-    case Isa::kBaseline:
-      return RunBaseline(body, begin, end);
-    case Isa::kAvx2:
-      return RunAvx2(body, begin, end);
-    case Isa::kAvx512:
-      return RunAvx512(body, begin, end);
+  if constexpr (kBlock != 8) {
+    if (device.isa == Isa::kAvx512) return RunAvx512(body, begin, end);
   }
+  if constexpr (kBlock != 16) {
+    if (device.isa == Isa::kAvx2) return RunAvx2(body, begin, end);
+    if (device.isa == Isa::kBaseline) return RunBaseline(body, begin, end);
+  }
+  assert(false && "a block that this processor does not use");
 }
 
 // Cuts [0, count) into one run of neighbours for each thread and calls body(begin, end) for each.
 // `body` is WEFT_WIDE.
-template <typename Body>
+template <int kBlock = kAnyBlock, typename Body>
 void ForWide(const Device& device, int64_t count, const Body& body) {
 #pragma omp parallel num_threads(device.threads) if (count > 1)
   {
@@ -68,7 +72,7 @@ void ForWide(const Device& device, int64_t count, const Body& body) {
     const int64_t me = omp_get_thread_num();
     const int64_t begin = count * me / team;
     const int64_t end = count * (me + 1) / team;
-    if (begin < end) RunWide(device, begin, end, body);
+    if (begin < end) RunWide<kBlock>(device, begin, end, body);
   }
 }
 

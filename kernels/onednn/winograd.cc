@@ -96,10 +96,10 @@ struct Tile {
 
 // Calls body(block, i, tile) for tiles [0, count) of the chunk that starts at `first`, for as many
 // blocks of channels; threads share them out.
-template <typename Body>
+template <int kBlock, typename Body>
 void ForTiles(const Device& device, const Tiling& t, int64_t blocks, int64_t first, int64_t count,
               const Body& body) {
-  ForWide(device, blocks * count, [&](int64_t begin, int64_t end) WEFT_WIDE {
+  ForWide<kBlock>(device, blocks * count, [&](int64_t begin, int64_t end) WEFT_WIDE {
     while (begin < end) {
       const int64_t block = begin / count;
       const int64_t stop = std::min(end - block * count, count);
@@ -176,17 +176,17 @@ template <int kBlock>
 void TransformTiles(const Device& device, const Tiling& t, const float* src, int64_t first,
                     int64_t count, float* to) {
   using Float = Vec<kBlock>;
-  ForTiles(device, t, t.in.blocks, first, count,
-           [&](int64_t block, int64_t i, const Tile& tile) WEFT_WIDE {
-             const Float* plane = reinterpret_cast<const Float*>(src) +
-                                  (tile.image * t.in.blocks + block) * t.in.h * t.in.w;
-             Float buffer[kPoints];
-             const Cells<Float> x =
-                 LookAt<kIn>(plane, t.in, tile.h - t.pad.h, tile.w - t.pad.w, buffer);
-             TransformTo<kIn>(x, to + (block * t.chunk + i) * kBlock, t.TileStride(),
-                              [](const Float* from, Float* y, int step)
-                                  WEFT_WIDE { Signal(from, y, step); });
-           });
+  ForTiles<kBlock>(device, t, t.in.blocks, first, count,
+                   [&](int64_t block, int64_t i, const Tile& tile) WEFT_WIDE {
+                     const Float* plane = reinterpret_cast<const Float*>(src) +
+                                          (tile.image * t.in.blocks + block) * t.in.h * t.in.w;
+                     Float buffer[kPoints];
+                     const Cells<Float> x =
+                         LookAt<kIn>(plane, t.in, tile.h - t.pad.h, tile.w - t.pad.w, buffer);
+                     TransformTo<kIn>(x, to + (block * t.chunk + i) * kBlock, t.TileStride(),
+                                      [](const Float* from, Float* y, int step)
+                                          WEFT_WIDE { Signal(from, y, step); });
+                   });
 }
 
 // ---- forward, and the gradient of src, which is the same with other weights
@@ -320,7 +320,7 @@ void Convolve(const Device& device, const Tiling& t, WeightOrder order, const fl
   const int64_t group_floats = kPoints * g.weight_stride;
   const int64_t pair_floats = t.in.blocks * kBlock * 2 * kBlock;  // at one point
   if (g.keeps_weights) {
-    ForWide(device, t.out.pairs(), [&](int64_t begin, int64_t end) WEFT_WIDE {
+    ForWide<kBlock>(device, t.out.pairs(), [&](int64_t begin, int64_t end) WEFT_WIDE {
       for (int64_t pair = begin; pair < end; ++pair) {
         float* to = weights + pair / g.pairs * group_floats + pair % g.pairs * pair_floats;
         TransformWeights<kBlock>(t, params, order, pair, to, g.weight_stride);
@@ -330,7 +330,7 @@ void Convolve(const Device& device, const Tiling& t, WeightOrder order, const fl
   for (int64_t first = 0; first < t.tiles; first += t.chunk) {
     const int64_t count = std::min(t.chunk, t.tiles - first);
     TransformTiles<kBlock>(device, t, src, first, count, tiles);
-    ForWide(device, g.groups * g.slices, [&](int64_t begin, int64_t end) WEFT_WIDE {
+    ForWide<kBlock>(device, g.groups * g.slices, [&](int64_t begin, int64_t end) WEFT_WIDE {
       const int64_t thread = omp_get_thread_num();
       float* products = weights + g.products_place + thread * kPoints * g.product_stride;
       for (int64_t i = begin; i < end; ++i) {
@@ -387,24 +387,24 @@ void TransformGradients(const Device& device, const Tiling& t, const Outputs& o,
   using Float = Vec<kBlock>;
   using Double = typename VecOf<kBlock>::Double;
   auto* all_sums = reinterpret_cast<Double*>(sums);
-  ForTiles(device, t, t.out.blocks, first, count,
-           [&](int64_t block, int64_t i, const Tile& tile) WEFT_WIDE {
-             const Float* plane = reinterpret_cast<const Float*>(d_dst) +
-                                  (tile.image * t.out.blocks + block) * t.out.h * t.out.w;
-             Float buffer[kOut * kOut];
-             const Cells<Float> x = LookAt<kOut>(plane, t.out, tile.h, tile.w, buffer);
-             Float rows[kOut];
+  ForTiles<kBlock>(device, t, t.out.blocks, first, count,
+                   [&](int64_t block, int64_t i, const Tile& tile) WEFT_WIDE {
+                     const Float* plane = reinterpret_cast<const Float*>(d_dst) +
+                                          (tile.image * t.out.blocks + block) * t.out.h * t.out.w;
+                     Float buffer[kOut * kOut];
+                     const Cells<Float> x = LookAt<kOut>(plane, t.out, tile.h, tile.w, buffer);
+                     Float rows[kOut];
 #pragma GCC unroll 8
-             for (int r = 0; r < kOut; ++r) {
-               const Float* row = x.first + r * x.stride;
-               rows[r] = (row[0] + row[1]) + (row[2] + row[3]);
-             }
-             all_sums[omp_get_thread_num() * t.out.blocks + block] +=
-                 __builtin_convertvector((rows[0] + rows[1]) + (rows[2] + rows[3]), Double);
-             TransformTo<kOut>(x, to + (block * t.chunk + i) * kBlock, o.gradient_stride,
-                               [](const Float* from, Float* y, int step)
-                                   WEFT_WIDE { Filter4(from, y, step); });
-           });
+                     for (int r = 0; r < kOut; ++r) {
+                       const Float* row = x.first + r * x.stride;
+                       rows[r] = (row[0] + row[1]) + (row[2] + row[3]);
+                     }
+                     all_sums[omp_get_thread_num() * t.out.blocks + block] +=
+                         __builtin_convertvector((rows[0] + rows[1]) + (rows[2] + rows[3]), Double);
+                     TransformTo<kOut>(x, to + (block * t.chunk + i) * kBlock, o.gradient_stride,
+                                       [](const Float* from, Float* y, int step)
+                                           WEFT_WIDE { Filter4(from, y, step); });
+                   });
 }
 
 // products = or += gradients of one block of outputs, transposed, times tiles, point by point.
@@ -466,7 +466,7 @@ void BackwardWeights(const Device& device, const Tiling& t, const float* src, co
     const int64_t count = std::min(t.chunk, t.tiles - first);
     TransformTiles<kBlock>(device, t, src, first, count, tiles);
     TransformGradients<kBlock>(device, t, o, d_dst, first, count, gradients, sums);
-    ForWide(device, t.out.blocks, [&](int64_t begin, int64_t end) WEFT_WIDE {
+    ForWide<kBlock>(device, t.out.blocks, [&](int64_t begin, int64_t end) WEFT_WIDE {
       for (int64_t block = begin; block < end; ++block) {
         const int64_t slot = o.keeps_products ? block : omp_get_thread_num();
         float* mine = products + slot * kPoints * o.product_stride;

@@ -303,18 +303,6 @@ class OpRun {
 
 }  // namespace
 
-const char* RoleName(Role role) {
-  switch (role) {
-    case Role::kForward:
-      return "forward";
-    case Role::kBackwardData:
-      return "backward data";
-    case Role::kBackwardWeights:
-      return "backward weights";
-  }
-  return "";
-}
-
 OpResult RunOp(const OpSpec& op, const OpData& data, const KernelSet& kernels, Places places) {
   OpResult result;
   OpRun run(op, data, places, &result);

@@ -14,8 +14,6 @@
 
 namespace weft::harness {
 
-const char* RoleName(Role role);  // "backward data", for messages
-
 // Borrowed; null where the role is not to be run.
 struct KernelSet {
   Kernel* forward = nullptr;
