@@ -114,8 +114,6 @@ KernelSet SetOf(Role role, Kernel* forward, Kernel* kernel) {
 }  // namespace
 
 TEST_GROUP(AclBackend) {
-  void setup() override { CHECK(accounts_are_closed); }
-
   ThreadPool pool{2};
   acl::AclBackend backend{pool};
 };
