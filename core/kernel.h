@@ -61,7 +61,9 @@ struct KernelArgs {
   std::byte* own = nullptr;              // kept between calls, zero at first: own_bytes()
   uint64_t params_version = 0;           // grows whenever params have changed
   uint64_t draw = 0;                     // Dropout: which random draw; equal draws, equal masks
-  bool again = false;  // forward for the second time in a step: running statistics stay
+  // Forward for the second time in a step: running statistics stay, and `saved` is as the first
+  // time left it.
+  bool again = false;
 };
 
 // One op in one role, prepared. Pointers are 64-byte aligned, parameters' only to 4. Thread: one

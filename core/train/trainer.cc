@@ -32,7 +32,7 @@ Status CopyPart(std::span<const std::byte> from, std::span<std::byte> to, const 
                                 std::to_string(from.size()) + " bytes where this model has " +
                                 std::to_string(to.size()) + "; was it another model's?");
   }
-  std::memcpy(to.data(), from.data(), from.size());
+  if (!from.empty()) std::memcpy(to.data(), from.data(), from.size());
   return Status::Ok();
 }
 

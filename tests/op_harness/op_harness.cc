@@ -137,6 +137,14 @@ class OpRun {
   // Each returns the breach.
   std::string Forward(Kernel& kernel) {
     saved_ = Guarded(kernel.saved_bytes());
+    if (data_.again) {  // the second time in a step finds the note of the first
+      if (std::string breach = ForwardOnce(kernel, false); !breach.empty()) return breach;
+    }
+    return ForwardOnce(kernel, data_.again);
+  }
+
+  std::string ForwardOnce(Kernel& kernel, bool again) {
+    again_ = again;
     return Call(kernel, [&](CallMemory& memory, KernelArgs& args, const Tensors& params) {
       std::vector<const float*> srcs;
       const bool in_place = InPlace(kernel);
@@ -247,7 +255,7 @@ class OpRun {
       args.own = keeps ? own.data() : nullptr;
       args.params_version = version;
       args.draw = data_.draw;
-      args.again = data_.again;
+      args.again = again_;
       body(memory, args, params);
       std::string breach = memory.Breach();
       if (!saved_.intact()) breach = "writes outside of saved";
@@ -299,6 +307,7 @@ class OpRun {
   const Places places_;
   OpResult& result_;
   Guarded saved_{0};
+  bool again_ = false;
 };
 
 }  // namespace
