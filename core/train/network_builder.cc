@@ -101,12 +101,15 @@ RecomputeFacts NetworkBuilder::Facts() const {
         static_cast<size_t>(ActivationElements(program.values[v].shape, block)) * sizeof(float));
     facts.is_read_backward.push_back(IsReadBackward(v));
   }
-  for (const OpKernels& kernels : kernels_) {
+  for (size_t id = 0; id < kernels_.size(); ++id) {
+    const OpKernels& kernels = kernels_[id];
     size_t most = 0;
     for (const auto* kernel :
          {&kernels.forward, &kernels.backward_data, &kernels.backward_weights}) {
       if (*kernel) most = std::max(most, (*kernel)->scratch_bytes());
     }
+    const Op& op = program.ops[id];
+    if (!options_.keep_gradients && !op.parameters.empty()) most += GradientBytes(op.unit);
     facts.scratch_bytes.push_back(most);
   }
   return facts;
@@ -165,6 +168,24 @@ void NetworkBuilder::Improve(Trial& best, size_t budget) {
   }
 }
 
+KeepingPlan NetworkBuilder::PlanForNextToNothing(const RecomputeFacts& facts) {
+  const Program& program = network_.program_;
+  const KeepingPlan free = DropForFree(program, facts);
+  const size_t peak = PeakUse(DraftWriter(*this, program, free).Write().buffers);
+  double most_work = TrialOf(free, peak).work;
+  for (const Op& op : program.ops) most_work += 0.02 * ForwardWork(op);
+  for (size_t percent : {80, 85, 90, 95}) {
+    const size_t bytes = peak / 100 * percent;
+    for (double working_share : {1.0, 0.6}) {
+      const auto plan = DropToFit(program, facts, {.bytes = bytes, .working_share = working_share});
+      if (!plan) continue;
+      const Trial trial = TrialOf(*plan, bytes);
+      if (trial.over == 0 && trial.work <= most_work) return *plan;
+    }
+  }
+  return free;
+}
+
 KeepingPlan NetworkBuilder::PlanToFit(const RecomputeFacts& facts, size_t budget) {
   const Program& program = network_.program_;
   // The planner only estimates what a plan takes, and what backward needs more roughly than what is
@@ -195,7 +216,8 @@ KeepingPlan NetworkBuilder::PlanToFit(const RecomputeFacts& facts, size_t budget
 
 Result<Draft> NetworkBuilder::DraftWithinBudget() {
   const RecomputeFacts facts = Facts();
-  Draft frugal = DraftFor(DropForFree(network_.program_, facts));
+  Draft frugal = DraftFor(options_.training ? PlanForNextToNothing(facts)
+                                            : DropForFree(network_.program_, facts));
   if (options_.memory_budget == 0) return frugal;
   const size_t kept_by_kernels = OwnBytes();
   const size_t budget = options_.memory_budget - std::min(options_.memory_budget, kept_by_kernels);

@@ -73,6 +73,8 @@ class NetworkBuilder {
   };
   Trial TrialOf(const KeepingPlan& plan, size_t budget);
   void Improve(Trial& best, size_t budget);
+  // What is dropped for free, and more if it saves a twentieth or more for 2 % of forward's work.
+  KeepingPlan PlanForNextToNothing(const RecomputeFacts& facts);
   KeepingPlan PlanToFit(const RecomputeFacts& facts, size_t budget);
   Draft DraftFor(const KeepingPlan& plan);
   Result<Draft> DraftWithinBudget();

@@ -104,8 +104,9 @@ class Planner {
     const ValueId end = ValueAt(cuts_[to]);
     const bool keeps_end = !last && (!kept || (facts_.is_read_backward[end] && !IsFree(end)));
     double work = 0;
-    if (keeping == Keeping::kAgain) work = piece.work;
-    if (keeping == Keeping::kPassing) work = 2 * piece.work - piece.last_work;
+    const double end_work = ForwardWork(program_.ops[cuts_[to]]);  // it is kept
+    if (keeping == Keeping::kAgain) work = piece.work - end_work;
+    if (keeping == Keeping::kPassing) work = 2 * piece.work - piece.last_work - end_work;
     labels_[to].push_back(
         {.kept = before.kept + (kept ? piece.kept : 0) + (keeps_end ? facts_.value_bytes[end] : 0),
          .work = before.work + work,

@@ -22,7 +22,8 @@ bool IsCheap(const Op& op);
 struct RecomputeFacts {
   std::vector<size_t> value_bytes;     // by value
   std::vector<bool> is_read_backward;  // by value
-  std::vector<size_t> scratch_bytes;   // by op: the most that one of its kernels takes
+  std::vector<size_t>
+      scratch_bytes;  // by op: what backward takes besides values and their gradients
 };
 
 enum class Keeping {
