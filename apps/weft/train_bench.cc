@@ -33,7 +33,10 @@ Result<TrainBenchResult> BenchTraining(const TrainBenchSetting& setting, const C
   Parallel& parallel = (*compute)->parallel();
   train::Parameters parameters(*graph);
   train::Initialise(parameters, 1, parallel);
-  Result<size_t> budget = BytesLeft(setting.memory_budget, parameters.values().size_bytes());
+  const auto image_bytes =
+      sizeof(float) * static_cast<size_t>(setting.batch * graph->input_shape().elements());
+  Result<size_t> budget =
+      BytesLeft(setting.memory_budget, parameters.values().size_bytes() + image_bytes);
   if (!budget.ok()) return budget.status();
   Result<std::unique_ptr<train::Network>> created =
       train::Network::Create(parameters, (*compute)->registry(), parallel,
