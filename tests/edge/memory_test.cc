@@ -32,8 +32,6 @@ double PeakMegabytes(const std::string& text) {
 TEST_GROUP(EdgeMemory) { EdgeFolder folder; };
 
 TEST(EdgeMemory, ABudgetChangesWhatIsComputedTwiceAndNoBit) {
-  // A sanitizer would keep what is freed, and count it.
-  setenv("ASAN_OPTIONS", "quarantine_size_mb=0", 1);
   const auto run = [&](const std::vector<std::string>& more) {
     std::vector<std::string> arguments =
         folder.Lenet({"--model", "mobilenet_v2", "--data", "synthetic:3x32x32:10:4", "--batch", "1",

@@ -90,7 +90,7 @@ TEST(OnednnNetwork, ComputingAgainGivesTheSameBitsWhateverTheBudget) {
     Training training(model);
     const auto most = training.Run({.batch = kBatch, .keep_gradients = false}).value();
     int budgets_met = 0;
-    for (size_t percent : {93, 88, 75, 52}) {
+    for (size_t percent : {90, 60}) {
       const size_t budget = most.activations / 100 * percent;
       const auto frugal =
           training.Run({.batch = kBatch, .keep_gradients = false, .memory_budget = budget});
