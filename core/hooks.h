@@ -19,6 +19,8 @@ class StepHooks {
   // The unit's gradients are complete and stay untouched until its next backward.
   virtual void AfterBackward(int unit) = 0;
   virtual void EndStep() = 0;
+  // Asked between forward and backward: whether what was computed is of no use to anybody.
+  virtual bool Abandoned() const { return false; }
 };
 
 class NullHooks final : public StepHooks {

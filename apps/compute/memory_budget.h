@@ -9,9 +9,6 @@
 
 namespace weft::apps {
 
-// "600MiB", "1.5GB", "2000000": bytes. InvalidInput says what would be right.
-Result<size_t> ParseBytes(const std::string& text);
-
 // What of `budget`, as ParseBytes reads it, is left when this process has taken what it holds now
 // and the `coming` bytes that it will need besides. 0, which is no limit, for an empty text.
 Result<size_t> BytesLeft(const std::string& budget, size_t coming);

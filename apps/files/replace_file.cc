@@ -14,25 +14,12 @@
 namespace weft::apps {
 namespace {
 
-// 0, or the errno of the call that failed.
-int WriteAll(int fd, std::span<const std::byte> bytes, FileCalls& calls) {
-  constexpr size_t kMostAtOnce = 1 << 30;  // Linux writes a little less than 2 GiB in one call
-  while (!bytes.empty()) {
-    const ssize_t done = calls.Write(fd, bytes.first(std::min(bytes.size(), kMostAtOnce)));
-    if (done < 0 && errno == EINTR) continue;
-    if (done < 0) return errno;
-    if (done == 0) return EIO;
-    bytes = bytes.subspan(static_cast<size_t>(done));
-  }
-  return 0;
-}
-
 int WriteSynced(const std::string& path, std::span<const std::span<const std::byte>> parts,
                 FileCalls& calls) {
   const Descriptor file(calls.Open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC));
   if (!file.open()) return errno;
   for (const std::span<const std::byte> part : parts) {
-    if (const int error = WriteAll(file.get(), part, calls); error != 0) return error;
+    if (const int error = WriteFully(file.get(), part, calls); error != 0) return error;
   }
   return calls.Sync(file.get()) == 0 ? 0 : errno;
 }
@@ -52,11 +39,27 @@ ssize_t FileCalls::Write(int fd, std::span<const std::byte> bytes) {
 
 int FileCalls::Sync(int fd) { return fsync(fd); }
 
+int FileCalls::SyncData(int fd) { return fdatasync(fd); }
+
+int FileCalls::Truncate(int fd, uint64_t bytes) { return ftruncate(fd, static_cast<off_t>(bytes)); }
+
 int FileCalls::Rename(const std::string& from, const std::string& to) {
   return rename(from.c_str(), to.c_str());
 }
 
 int FileCalls::Remove(const std::string& path) { return unlink(path.c_str()); }
+
+int WriteFully(int fd, std::span<const std::byte> bytes, FileCalls& calls) {
+  constexpr size_t kMostAtOnce = 1 << 30;  // Linux writes a little less than 2 GiB in one call
+  while (!bytes.empty()) {
+    const ssize_t done = calls.Write(fd, bytes.first(std::min(bytes.size(), kMostAtOnce)));
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) return errno;
+    if (done == 0) return EIO;
+    bytes = bytes.subspan(static_cast<size_t>(done));
+  }
+  return 0;
+}
 
 int SyncFolder(const std::string& folder, FileCalls& calls) {
   const Descriptor opened(calls.Open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC));

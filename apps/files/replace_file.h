@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,14 +16,16 @@
 
 namespace weft::apps {
 
-// The system calls a replacement is made of, so that a test can fail and stop it at each of them.
-// Answers are those of the calls themselves: below 0, errno says why.
+// The system calls that keeping a file is made of, so that a test can fail and stop it at each of
+// them. Answers are those of the calls themselves: below 0, errno says why.
 class FileCalls {
  public:
   virtual ~FileCalls() = default;
   virtual int Open(const std::string& path, int flags);
   virtual ssize_t Write(int fd, std::span<const std::byte> bytes);
   virtual int Sync(int fd);
+  virtual int SyncData(int fd);  // the content and its length, not the times
+  virtual int Truncate(int fd, uint64_t bytes);
   virtual int Rename(const std::string& from, const std::string& to);
   virtual int Remove(const std::string& path);
 };
@@ -34,6 +37,9 @@ inline constexpr std::string_view kUnfinishedSuffix = ".unfinished";
 // failed and what is at `path` now; it is always the old file or the new one, whole.
 Status ReplaceFile(const std::string& path, std::span<const std::span<const std::byte>> parts,
                    FileCalls& calls);
+
+// Writes all of `bytes` where `fd` stands. 0, or the errno of the call that failed.
+int WriteFully(int fd, std::span<const std::byte> bytes, FileCalls& calls);
 
 // Forces a folder's entries to the disk. 0, or an errno.
 int SyncFolder(const std::string& folder, FileCalls& calls);

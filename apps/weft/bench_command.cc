@@ -2,16 +2,21 @@
 // `weft bench`: how fast our own parts are on this machine.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <thread>
+#include <utility>
 
 #include "apps/terminal/text.h"
 #include "apps/weft/commands.h"
 #include "apps/weft/kernel_bench.h"
 #include "apps/weft/train_bench.h"
+#include "bench/aggregate_bench.h"
 #include "bench/planner_bench.h"
 #include "core/clock.h"
+#include "core/thread_pool.h"
 
 namespace weft::apps {
 namespace {
@@ -20,6 +25,8 @@ struct BenchFlags {
   bool json = false;
   TrainBenchSetting train;
   KernelBenchSetting kernels;
+  bench::AggregateSetting aggregate;
+  int aggregate_threads = 0;
 };
 
 Status RunPlannerBench(bool as_json, Console& console) {
@@ -109,6 +116,48 @@ Status RunKernelBench(const BenchFlags& flags, Console& console) {
   return Status::Ok();
 }
 
+Status RunAggregateBench(const BenchFlags& flags, Console& console) {
+  const int processors = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  ThreadPool pool(flags.aggregate_threads > 0 ? flags.aggregate_threads : processors);
+  const std::pair<const char*, train::OptimizerSpec> optimizers[] = {
+      {"sgd", train::Sgd{}},
+      {"sgd, momentum", train::Sgd{.momentum = 0.9, .weight_decay = 1e-4}},
+      {"adamw", train::AdamW{}}};
+  nlohmann::json answer = nlohmann::json::array();
+  Table table({"optimizer", "time", "bytes", "GB/s", "copy", "triad", "of copy"});
+  for (const auto& [name, spec] : optimizers) {
+    bench::AggregateSetting setting = flags.aggregate;
+    setting.optimizer = spec;
+    const Result<bench::AggregateSpeed> speed =
+        bench::BenchAggregation(setting, pool, SteadyClock());
+    if (!speed.ok()) return speed.status();
+    answer.push_back({{"optimizer", name},
+                      {"ns", speed->aggregate_ns},
+                      {"bytes", speed->bytes},
+                      {"gb_per_s", speed->aggregate_gb_per_s},
+                      {"copy_gb_per_s", speed->copy_gb_per_s},
+                      {"triad_gb_per_s", speed->triad_gb_per_s}});
+    table.Add({name, TimeText(speed->aggregate_ns), BytesText(speed->bytes),
+               fmt::format("{:.1f}", speed->aggregate_gb_per_s),
+               fmt::format("{:.1f}", speed->copy_gb_per_s),
+               fmt::format("{:.1f}", speed->triad_gb_per_s),
+               PercentText(100 * speed->aggregate_gb_per_s / speed->copy_gb_per_s)});
+  }
+  if (flags.json) {
+    console.out << nlohmann::json{{"floats", flags.aggregate.floats},
+                                  {"workers", flags.aggregate.workers},
+                                  {"threads", pool.threads()},
+                                  {"optimizers", answer}}
+                << "\n";
+  } else {
+    console.out << table.Text()
+                << fmt::format("\n{} floats from each of {} workers, {} threads; medians.\n",
+                               CountText(flags.aggregate.floats), flags.aggregate.workers,
+                               pool.threads());
+  }
+  return Status::Ok();
+}
+
 void AddComputeOptions(CLI::App* command, ComputeSetting& compute) {
   command->add_option("--threads", compute.threads, "0: all processors")
       ->check(CLI::Range(0, 1024))
@@ -149,11 +198,26 @@ Command AddBenchCommand(CLI::App& app) {
       ->capture_default_str();
   AddComputeOptions(kernels, k.compute);
   kernels->add_flag("--json", flags->json, "One JSON object on stdout");
-  return {command, [flags, train, kernels](Console& console) {
+
+  bench::AggregateSetting& a = flags->aggregate;
+  CLI::App* aggregate =
+      command->add_subcommand("aggregate", "A server's sums and steps, beside a plain copy");
+  aggregate->add_option("--floats", a.floats, "Of the server's part of the model")
+      ->check(CLI::Range(int64_t{1}, int64_t{10'000'000'000}))
+      ->capture_default_str();
+  aggregate->add_option("--workers", a.workers, "That send gradients")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  aggregate->add_option("--threads", flags->aggregate_threads, "0: all processors")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  aggregate->add_flag("--json", flags->json, "One JSON object on stdout");
+  return {command, [flags, train, kernels, aggregate](Console& console) {
             flags->train.compute.times_file = DefaultTimesFile();
             flags->kernels.compute.times_file = DefaultTimesFile();
             if (train->parsed()) return RunTrainBench(*flags, console);
             if (kernels->parsed()) return RunKernelBench(*flags, console);
+            if (aggregate->parsed()) return RunAggregateBench(*flags, console);
             return RunPlannerBench(flags->json, console);
           }};
 }

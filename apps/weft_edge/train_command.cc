@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "apps/weft_edge/joined_training.h"
 #include "apps/weft_edge/local_training.h"
 
 namespace weft::apps {
@@ -12,12 +13,19 @@ Command AddTrainCommand(CLI::App& app, const std::atomic<bool>& stop) {
   TrainFlags& f = *flags;
   CLI::App* train = app.add_subcommand("train", "Train a model of the zoo on this device's data");
   train->add_flag("--local", f.local, "Train alone, without a server");
-  train->add_option("--model", f.model, "Model of the zoo; `weft model` lists them")->required();
+  AddBrokerFlags(*train, f.broker);
+  train->add_option("--job", f.job, "Join this job; the server says what to train");
+  train->add_option("--worker", f.worker, "This device's name in the job");
+  train->add_option("--share", f.share, "INDEX/COUNT of the data, where devices share one set")
+      ->capture_default_str();
+  train->add_option("--shards", f.shards, "Servers of the job")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  train->add_option("--model", f.model, "Alone: model of the zoo; `weft model` lists them");
   train->add_option("--data", f.data, "KIND:PATH, such as mnist:DIR or cifar10:DIR; docs/data.md")
       ->required();
-  train->add_option("--batch", f.batch, "Images per step")
-      ->check(CLI::Range(1, 65536))
-      ->capture_default_str();
+  train->add_option("--batch", f.batch, "Images per step; 32, or what the job says")
+      ->check(CLI::Range(1, 65536));
   auto* epochs = train->add_option("--epochs", f.epochs, "How often to go through the data")
                      ->check(CLI::Range(int64_t{1}, int64_t{1'000'000}));
   train->add_option("--steps", f.steps, "How many steps to train, instead of --epochs")
@@ -66,13 +74,22 @@ Command AddTrainCommand(CLI::App& app, const std::atomic<bool>& stop) {
   train->add_flag("--explain", f.explain, "Show who computes what, and how fast, and end");
   train->add_flag("--json", f.json, "One JSON object per step on stdout");
   train->add_option("--config", "TOML file with the same keys; what is typed wins");
-  return {train, [flags, &stop](Console& console) {
-            if (!flags->local) {
-              return Status::InvalidInput(
-                  "training with a server is not there yet; add --local to train alone");
-            }
-            return TrainLocally(*flags, console, stop);
-          }};
+  return {
+      train, [flags, &stop](Console& console) {
+        if (!flags->local) {
+          if (flags->broker.broker.empty()) {
+            return Status::InvalidInput(
+                "give --broker HOST:PORT, --job and --worker to join a job, or --local to train "
+                "alone");
+          }
+          return TrainJoined(*flags, console, stop);
+        }
+        if (flags->model.empty()) {
+          return Status::InvalidInput("--local needs --model to know what to train");
+        }
+        if (flags->batch == 0) flags->batch = 32;
+        return TrainLocally(*flags, console, stop);
+      }};
 }
 
 }  // namespace weft::apps

@@ -53,37 +53,21 @@ Trainer::Trainer(const Parts& parts, const TrainerSetting& setting)
                .next = parts.hooks}) {}
 
 Result<StepReport> Trainer::Step(BatchLoader& loader) {
-  Network& network = parts_.network;
   const int64_t start = parts_.clock.NowNs();
   Result<Batch> batch = loader.Next();
   if (!batch.ok()) return batch.status();
-  assert(batch->images.size() == network.images().size());
-  std::copy(batch->images.begin(), batch->images.end(), network.images().begin());
-
-  const uint64_t draw = (setting_.seed << 40) + static_cast<uint64_t>(steps_done_);
-  parts_.hooks.BeginStep(steps_done_);
-  const int64_t forward_begin = parts_.clock.NowNs();
-  network.Forward(parts_.hooks, draw);
-  const int classes = static_cast<int>(network.logits().size() / batch->labels.size());
-  Result<double> loss = SoftmaxCrossEntropy(network.logits(), classes, batch->labels,
-                                            setting_.label_smoothing, network.d_logits());
-  if (!loss.ok()) return loss.status();
-  if (!std::isfinite(*loss)) {
-    const std::optional<std::string> where = network.FirstNotFinite(draw);
-    return Status::InvalidInput("the loss of step " + std::to_string(steps_done_ + 1) +
-                                " is not finite; the first layer that overflows is '" +
-                                where.value_or("the loss itself") +
-                                "': try a lower learning rate or a warm-up");
-  }
-  StepReport report{
-      .step = steps_done_ + 1, .at = batch->at, .loss = *loss, .images = batch->count};
-  report.correct = CountHits(network.logits(), classes, batch->labels).top1;
-  const int64_t backward_begin = parts_.clock.NowNs();
   const double rate =
       setting_.learning_rate * setting_.schedule.FactorAt(steps_done_, setting_.total_steps);
   update_.StartUpdate({.number = steps_done_ + 1, .learning_rate = rate});
-  network.Backward(update_);
-  network.ParametersChanged();
+  Result<StepReport> report = ComputeStep({.network = parts_.network,
+                                           .forward_hooks = parts_.hooks,
+                                           .backward_hooks = update_,
+                                           .clock = parts_.clock,
+                                           .label_smoothing = setting_.label_smoothing,
+                                           .seed = setting_.seed},
+                                          steps_done_, *batch);
+  if (!report.ok()) return report;
+  parts_.network.ParametersChanged();
   if (const std::optional<int> unit = update_.bad_unit()) {
     const std::string name =
         model::CutIntoUnits(parts_.parameters.graph())[static_cast<size_t>(*unit)].name;
@@ -91,14 +75,11 @@ Result<StepReport> Trainer::Step(BatchLoader& loader) {
                                 " are not finite, in unit '" + name +
                                 "' first: try a lower learning rate or a warm-up");
   }
-  parts_.hooks.EndStep();
-  const int64_t end = parts_.clock.NowNs();
   ++steps_done_;
   position_ = {batch->at.epoch, batch->at.step + 1};
-  report.forward_ns = backward_begin - forward_begin;
-  report.backward_ns = end - backward_begin - update_.spent_ns();
-  report.update_ns = update_.spent_ns();
-  report.total_ns = end - start;
+  report->backward_ns -= update_.spent_ns();
+  report->update_ns = update_.spent_ns();
+  report->total_ns = parts_.clock.NowNs() - start;
   return report;
 }
 

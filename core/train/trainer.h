@@ -13,6 +13,7 @@
 #include "core/hooks.h"
 #include "core/parallel.h"
 #include "core/train/batch_loader.h"
+#include "core/train/compute_step.h"
 #include "core/train/metrics.h"
 #include "core/train/network.h"
 #include "core/train/optimizer.h"
@@ -29,18 +30,6 @@ struct TrainerSetting {
   int64_t total_steps = 0;  // what the schedule is stretched over
   double label_smoothing = 0;
   uint64_t seed = 1;
-};
-
-struct StepReport {
-  int64_t step = 0;  // counted from 1
-  EpochStep at;      // where the batch came from
-  double loss = 0;
-  int64_t images = 0;
-  int64_t correct = 0;  // of images, by the highest logit
-  int64_t forward_ns = 0;
-  int64_t backward_ns = 0;
-  int64_t update_ns = 0;
-  int64_t total_ns = 0;  // with waiting for the batch
 };
 
 // Thread: one at a time; hooks are called on it.

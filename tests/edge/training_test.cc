@@ -3,7 +3,6 @@
 // its flags come from, how often it was stopped.
 #include <filesystem>
 
-#include "apps/compute/memory_budget.h"
 #include "tests/edge/typed_edge.h"
 
 #include <CppUTest/TestHarness.h>
@@ -165,16 +164,6 @@ TEST(EdgeTraining, AConfigFileStandsForFlagsAndWhatIsTypedWins) {
   const EdgeAnswer mixed = folder.Type({"train", "--config=" + config, "--lr", "0.05"});
   STRCMP_EQUAL(folder.Type(folder.Lenet({"--nesterov"})).ModelHash().c_str(),
                mixed.ModelHash().c_str());
-}
-
-TEST(EdgeTraining, ReadsAmountsOfMemoryAsPeopleWriteThem) {
-  LONGLONGS_EQUAL(600 << 20, ParseBytes("600MiB").value());
-  LONGLONGS_EQUAL(1'500'000'000, ParseBytes("1.5GB").value());
-  LONGLONGS_EQUAL(2'000'000, ParseBytes("2000000").value());
-  LONGLONGS_EQUAL(3000, ParseBytes("3kB").value());
-  for (const char* text : {"", "MiB", "-1MiB", "0", "12 MiB", "12mib", "nan", "inf", "1e300"}) {
-    CHECK_FALSE(ParseBytes(text).ok());
-  }
 }
 
 }  // namespace weft::apps

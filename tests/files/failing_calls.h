@@ -31,9 +31,14 @@ class OneFailingCall final : public FileCalls {
     return Fails() ? -1 : FileCalls::Write(fd, bytes);
   }
   int Sync(int fd) override { return Fails() ? -1 : FileCalls::Sync(fd); }
+  int SyncData(int fd) override { return Fails() ? -1 : FileCalls::SyncData(fd); }
+  int Truncate(int fd, uint64_t bytes) override {
+    return Fails() ? -1 : FileCalls::Truncate(fd, bytes);
+  }
   int Rename(const std::string& from, const std::string& to) override {
     return Fails() ? -1 : FileCalls::Rename(from, to);
   }
+  int Remove(const std::string& path) override { return Fails() ? -1 : FileCalls::Remove(path); }
 
  private:
   bool Fails() {

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds out what a job is before joining it: asks its first server until one answers.
+#pragma once
+
+#include <atomic>
+#include <string>
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/status.h"
+#include "net/message.h"
+#include "net/transport.h"
+#include "net/worker_session.h"
+
+namespace weft::apps {
+
+struct JobAnswer {
+  net::Welcome job = {};
+  net::ConnectionLimits limits = {};  // of the connection it came by
+};
+
+// Waits for broker and server as long as it takes, telling `log` what it waits for. InvalidInput:
+// the server does not want us. Unavailable: `stop` was set.
+Result<JobAnswer> AskForJob(const net::WorkerSession::Setting& worker, net::Transport& transport,
+                            const Clock& clock, const Logger& log, const std::atomic<bool>& stop);
+
+}  // namespace weft::apps

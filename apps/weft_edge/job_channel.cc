@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/weft_edge/job_channel.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace weft::apps {
+namespace {
+
+constexpr int64_t kMs = 1'000'000;
+constexpr int64_t kPollNs = 250 * kMs;
+constexpr std::chrono::milliseconds kLook(250);  // how often a wait looks at `stop`
+
+}  // namespace
+
+// Takes turns with the training thread.
+class JobChannel::Events final : public net::TransportEvents {
+ public:
+  explicit Events(JobChannel& channel) : channel_(channel) {}
+
+  void Connected(const net::ConnectionLimits& limits) override {
+    const std::lock_guard<std::mutex> lock(channel_.mu_);
+    channel_.session_.Connected(limits);
+  }
+  void Disconnected(const Status& why) override {
+    channel_.log_.Warning(why.message() + "; trying again");
+    const std::lock_guard<std::mutex> lock(channel_.mu_);
+    channel_.session_.Disconnected(why);
+  }
+  void Received(const std::string& topic, net::Payload payload, bool retained) override {
+    const std::lock_guard<std::mutex> lock(channel_.mu_);
+    channel_.session_.Received(topic, std::move(payload), retained);
+    channel_.changed_.notify_all();
+  }
+  void PublishProblem(const std::string& topic, const Status& why) override {
+    const std::lock_guard<std::mutex> lock(channel_.mu_);
+    channel_.session_.PublishProblem(topic, why);
+  }
+
+ private:
+  JobChannel& channel_;
+};
+
+JobChannel::JobChannel(const net::WorkerSession::Setting& setting, const net::WireLayout& layout,
+                       net::Transport& transport, const net::ConnectionLimits& limits,
+                       const Clock& clock, const Logger& log, const std::atomic<bool>& stop)
+    : transport_(transport),
+      clock_(clock),
+      log_(log),
+      stop_(stop),
+      session_(setting, layout, transport, clock) {
+  session_.Connected(limits);
+  thread_ = std::thread([this] { Work(); });
+}
+
+JobChannel::~JobChannel() {
+  {
+    const std::lock_guard<std::mutex> lock(mu_);
+    session_.Leave(session_.done() ? "the job is done" : "stopped");
+    ended_ = true;
+  }
+  transport_.Wake();
+  thread_.join();
+}
+
+void JobChannel::Work() {
+  Events events(*this);
+  for (;;) {
+    int64_t until = clock_.NowNs() + kPollNs;
+    {
+      const std::lock_guard<std::mutex> lock(mu_);
+      if (ended_) return;
+      until = std::min(until, session_.next_tick_ns());
+    }
+    transport_.Poll(events, until);
+    std::vector<std::string> problems;
+    {
+      const std::lock_guard<std::mutex> lock(mu_);
+      session_.Tick();
+      problems = session_.TakeProblems();
+    }
+    changed_.notify_all();
+    for (const std::string& problem : problems) log_.Warning(problem);
+  }
+}
+
+template <typename Ready>
+void JobChannel::Wait(std::unique_lock<std::mutex>& lock, const Ready& ready) {
+  const int64_t begin = clock_.NowNs();
+  while (!ready()) changed_.wait_for(lock, kLook);
+  waited_ns_ += clock_.NowNs() - begin;
+}
+
+Result<std::optional<JobChannel::Attempt>> JobChannel::NextAttempt() {
+  std::unique_lock<std::mutex> lock(mu_);
+  std::optional<Attempt> attempt;
+  Wait(lock, [&] {
+    attempt = session_.NextAttempt();
+    return attempt || session_.done() || !session_.failure().ok() || stop_;
+  });
+  if (!session_.failure().ok()) return session_.failure();
+  if (stop_ || !attempt) return std::optional<Attempt>();
+  session_.Begin(*attempt);
+  return attempt;
+}
+
+bool JobChannel::TakeUnit(const Attempt& attempt, int unit, std::span<float> parameters,
+                          std::span<float> statistics) {
+  std::unique_lock<std::mutex> lock(mu_);
+  auto state = net::WorkerSession::UnitState::kWaiting;
+  Wait(lock, [&] {
+    state = session_.Look(attempt, unit);
+    return state != net::WorkerSession::UnitState::kWaiting || stop_ || !session_.failure().ok() ||
+           session_.done();
+  });
+  if (state != net::WorkerSession::UnitState::kReady) return false;
+  const auto copy = [](std::span<const float> from, std::span<float> to) {
+    std::copy(from.begin(), from.end(), to.begin());
+  };
+  copy(session_.Parameters(unit), parameters);
+  copy(session_.Statistics(unit), statistics);
+  return true;
+}
+
+void JobChannel::Release(const Attempt& attempt, int unit, std::span<const float> gradients,
+                         std::span<const float> statistics) {
+  const std::lock_guard<std::mutex> lock(mu_);
+  session_.Release(attempt, unit, gradients, statistics);
+}
+
+void JobChannel::Report(const net::Telemetry& telemetry) {
+  const std::lock_guard<std::mutex> lock(mu_);
+  session_.Report(telemetry);
+}
+
+bool JobChannel::done() const {
+  const std::lock_guard<std::mutex> lock(mu_);
+  return session_.done();
+}
+
+void JobChannel::CopyUnit(int unit, std::span<float> parameters,
+                          std::span<float> statistics) const {
+  const std::lock_guard<std::mutex> lock(mu_);
+  const std::span<const float> p = session_.Parameters(unit);
+  const std::span<const float> s = session_.Statistics(unit);
+  std::copy(p.begin(), p.end(), parameters.begin());
+  std::copy(s.begin(), s.end(), statistics.begin());
+}
+
+net::SegmentSender::Ledger JobChannel::ledger() const {
+  const std::lock_guard<std::mutex> lock(mu_);
+  return session_.ledger();
+}
+
+}  // namespace weft::apps

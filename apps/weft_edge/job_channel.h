@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Joins the training thread, which waits, and the worker's session, which never does: a thread of
+// its own polls the transport, and both use the session in turn.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/status.h"
+#include "net/transport.h"
+#include "net/worker_session.h"
+
+namespace weft::apps {
+
+class JobChannel {
+ public:
+  using Attempt = net::WorkerSession::Attempt;
+
+  // Borrows all but the setting. The transport, which is connected and has these limits, is the
+  // channel's own from now on.
+  JobChannel(const net::WorkerSession::Setting& setting, const net::WireLayout& layout,
+             net::Transport& transport, const net::ConnectionLimits& limits, const Clock& clock,
+             const Logger& log, const std::atomic<bool>& stop);
+  // Says goodbye and ends the thread.
+  ~JobChannel();
+  JobChannel(const JobChannel&) = delete;
+  JobChannel& operator=(const JobChannel&) = delete;
+
+  // Thread of the following: the training's.
+
+  // Waits for a round to compute. Nullopt: the job is done, or `stop` was set.
+  Result<std::optional<Attempt>> NextAttempt();
+  // Waits for a unit's parameters and copies them. False: the attempt is over.
+  bool TakeUnit(const Attempt& attempt, int unit, std::span<float> parameters,
+                std::span<float> statistics);
+  void Release(const Attempt& attempt, int unit, std::span<const float> gradients,
+               std::span<const float> statistics);
+  void Report(const net::Telemetry& telemetry);
+  bool done() const;
+  // When the job is done: the last version of a unit.
+  void CopyUnit(int unit, std::span<float> parameters, std::span<float> statistics) const;
+  net::SegmentSender::Ledger ledger() const;
+  int64_t waited_ns() const { return waited_ns_; }
+
+ private:
+  class Events;
+
+  void Work();
+  // Until `ready`, with mu_ held.
+  template <typename Ready>
+  void Wait(std::unique_lock<std::mutex>& lock, const Ready& ready);
+
+  net::Transport& transport_;
+  const Clock& clock_;
+  const Logger log_;
+  const std::atomic<bool>& stop_;
+
+  mutable std::mutex mu_;
+  std::condition_variable changed_;
+  net::WorkerSession session_;  // guarded by mu_
+  bool ended_ = false;          // guarded by mu_
+  int64_t waited_ns_ = 0;       // the training thread's
+  std::thread thread_;          // last: it uses the others
+};
+
+}  // namespace weft::apps

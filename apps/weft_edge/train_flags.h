@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "apps/job/broker_flags.h"
+
+namespace weft::apps {
+
+// What `weft-edge train` was told. Empty strings and zeros mean "not given".
+struct TrainFlags {
+  bool local = false;
+  std::string model;
+  std::string data;
+  int batch = 0;  // 32 alone; in a job, what the server says
+  int64_t epochs = 0;
+  int64_t steps = 0;
+  std::string optimizer = "sgd";
+  double learning_rate = 0.05;
+  double momentum = 0.9;
+  bool nesterov = false;
+  double weight_decay = 5e-4;
+  double label_smoothing = 0;
+  std::string schedule = "cosine";
+  uint64_t seed = 1;
+  int threads = 0;
+  std::string backend = "auto";
+  bool exact = false;
+  std::string init;
+  bool new_head = false;
+  std::string save;
+  std::string checkpoint;
+  int64_t checkpoint_every = 200;  // steps
+  bool resume = false;
+  bool no_shuffle = false;
+  bool no_augment = false;
+  bool eval = false;
+  std::string memory_budget;
+  bool explain = false;
+  bool json = false;
+
+  // Of a job.
+  BrokerFlags broker;
+  std::string job;
+  std::string worker;
+  std::string share = "0/1";
+  int shards = 1;
+};
+
+}  // namespace weft::apps

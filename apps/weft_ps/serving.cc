@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/weft_ps/serving.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <thread>
+
+#include "apps/files/disk_keeper.h"
+#include "apps/files/model_weights.h"
+#include "apps/files/sha256.h"
+#include "apps/job/job_model.h"
+#include "apps/weft_ps/metrics_port.h"
+#include "apps/weft_ps/serving_display.h"
+#include "cloud_ps/server.h"
+#include "core/byte_size.h"
+#include "core/model/zoo.h"
+#include "core/thread_pool.h"
+#include "core/train/initialise.h"
+#include "net/mqtt/mqtt_transport.h"
+
+namespace weft::apps {
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+
+// "3x32x32"
+Result<Shape> ParseInput(const std::string& text) {
+  int c = 0;
+  int h = 0;
+  int w = 0;
+  int used = 0;
+  if (std::sscanf(text.c_str(), "%dx%dx%d%n", &c, &h, &w, &used) != 3 ||
+      static_cast<size_t>(used) != text.size() || c < 1 || h < 1 || w < 1) {
+    return Status::InvalidInput("--input '" + text +
+                                "' is not CHANNELSxHEIGHTxWIDTH, such as 3x32x32");
+  }
+  return Shape{c, h, w};
+}
+
+// All that one server is made of, in the order it is built.
+class Serving {
+ public:
+  Serving(const ServeFlags& flags, Console& console, const std::atomic<bool>& stop)
+      : flags_(flags), console_(console), stop_(stop) {}
+
+  Status Run() {
+    for (auto part : {&Serving::BuildModel, &Serving::PrepareOptimizer, &Serving::PrepareSetting,
+                      &Serving::OpenState, &Serving::Connect, &Serving::StartServer}) {
+      if (Status status = (this->*part)(); !status.ok()) return status;
+    }
+    return Loop();
+  }
+
+ private:
+  Status BuildModel() {
+    model::ModelOptions options{.classes = flags_.classes};
+    if (!flags_.input.empty()) {
+      Result<Shape> input = ParseInput(flags_.input);
+      if (!input.ok()) return input.status();
+      options.input = *input;
+    }
+    Result<model::Graph> graph = model::BuildModel(flags_.model, options);
+    if (!graph.ok()) return graph.status();
+    graph_ = std::make_unique<model::Graph>(std::move(graph).value());
+    parameters_ = std::make_unique<train::Parameters>(*graph_);
+    Result<net::WireLayout> layout = WireLayoutOf(*graph_);
+    if (!layout.ok()) return layout.status();
+    layout_ = std::make_unique<net::WireLayout>(std::move(layout).value());
+    const int threads = flags_.threads > 0
+                            ? flags_.threads
+                            : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    parallel_ = std::make_unique<ThreadPool>(threads);
+    return Status::Ok();
+  }
+
+  Status PrepareOptimizer() {
+    Result<train::Optimizer> optimizer =
+        flags_.optimizer == "adamw"
+            ? train::Optimizer::Create(train::AdamW{.weight_decay = flags_.weight_decay})
+            : train::Optimizer::Create(train::Sgd{.momentum = flags_.momentum,
+                                                  .weight_decay = flags_.weight_decay,
+                                                  .nesterov = flags_.nesterov});
+    if (!optimizer.ok()) return optimizer.status();
+    optimizer_ = std::make_unique<train::Optimizer>(std::move(optimizer).value());
+    Result<train::Schedule> schedule = train::ParseSchedule(flags_.schedule);
+    if (!schedule.ok()) return schedule.status();
+    setting_.schedule = *schedule;
+    return Status::Ok();
+  }
+
+  Status PrepareSetting() {
+    Result<Share> shard = ParseShare(flags_.shard, "--shard");
+    if (!shard.ok()) return shard.status();
+    int64_t segment = 0;
+    int64_t window = 0;
+    int64_t slice = 0;
+    const struct {
+      const std::string& text;
+      const char* flag;
+      int64_t& bytes;
+    } sizes[] = {{flags_.segment, "--segment", segment},
+                 {flags_.window, "--window", window},
+                 {flags_.slice, "--slice", slice}};
+    for (const auto& size : sizes) {
+      if (size.text.empty()) continue;
+      Result<size_t> bytes = ParseBytes(size.text);
+      if (!bytes.ok()) return bytes.status().WithContext(size.flag);
+      size.bytes = static_cast<int64_t>(*bytes);
+    }
+    if (segment < 1024 || window < segment) {
+      return Status::InvalidInput(
+          "--segment must be at least 1KiB and --window at least a segment");
+    }
+    if (flags_.worker_timeout_s < 2 * flags_.heartbeat_s) {
+      return Status::InvalidInput("--worker-timeout must be at least twice --heartbeat");
+    }
+    const Shape& input = graph_->input_shape();
+    setting_.job = flags_.job;
+    setting_.shard = shard->index;
+    setting_.shards = shard->count;
+    setting_.welcome = {.model = flags_.model,
+                        .input = {static_cast<uint32_t>(input[0]), static_cast<uint32_t>(input[1]),
+                                  static_cast<uint32_t>(input[2])},
+                        .classes = static_cast<uint32_t>(graph_->output_shape().elements()),
+                        .rounds = flags_.rounds,
+                        .batch = static_cast<uint32_t>(flags_.batch),
+                        .seed = flags_.seed,
+                        .label_smoothing = flags_.label_smoothing,
+                        .heartbeat_ms = static_cast<uint32_t>(flags_.heartbeat_s * 1000),
+                        .worker_timeout_ms = static_cast<uint32_t>(flags_.worker_timeout_s * 1000),
+                        .window_bytes = static_cast<uint64_t>(window),
+                        .segment_bytes = static_cast<uint64_t>(segment),
+                        .model_hash = ArchitectureHash(*graph_)};
+    setting_.slice_floats = slice / static_cast<int64_t>(sizeof(float));
+    setting_.workers = flags_.workers;
+    setting_.quorum = flags_.quorum > 0 ? flags_.quorum : flags_.workers;
+    setting_.max_workers = flags_.max_workers;
+    setting_.round_deadline_ns = static_cast<int64_t>(flags_.round_deadline_s * 1e9);
+    setting_.checkpoint_every = flags_.checkpoint_every;
+    setting_.max_norm = flags_.max_norm;
+    setting_.learning_rate = flags_.learning_rate;
+    return Status::Ok();
+  }
+
+  // Whatever must be the same for a server to go on with what another left.
+  std::string Fingerprint() const {
+    return fmt::format(
+        "job={} model={} {} shard={} rounds={} optimizer={} lr={} momentum={} nesterov={} "
+        "weight_decay={} smoothing={} schedule={} seed={} init={}",
+        flags_.job, flags_.model, HexText(setting_.welcome.model_hash).substr(0, 16), flags_.shard,
+        flags_.rounds, flags_.optimizer, flags_.learning_rate, flags_.momentum, flags_.nesterov,
+        flags_.weight_decay, flags_.label_smoothing, flags_.schedule, flags_.seed, flags_.init);
+  }
+
+  Status OpenState() {
+    Result<net::WireLayout::UnitRange> units = layout_->Shard(setting_.shard, setting_.shards);
+    if (!units.ok()) return units.status();
+    const int64_t floats = layout_->Units(units->first, units->last).size();
+    Result<std::unique_ptr<DiskKeeper>> keeper =
+        DiskKeeper::Open({.folder = flags_.state,
+                          .floats = floats,
+                          .state_floats = floats * optimizer_->state_per_parameter(),
+                          .fingerprint = Fingerprint(),
+                          .wake = [this] {
+                            if (net::MqttTransport* transport = wakes_) transport->Wake();
+                          }});
+    if (!keeper.ok()) return keeper.status();
+    keeper_ = std::move(keeper).value();
+    Result<uint64_t> epoch = keeper_->NextEpoch();
+    if (!epoch.ok()) return epoch.status();
+    setting_.epoch = *epoch;
+    return Status::Ok();
+  }
+
+  Status Connect() {
+    Result<net::MqttSetting> broker = BrokerSetting(flags_.broker);
+    if (!broker.ok()) return broker.status();
+    const std::string level = net::JobLevel(setting_.job, setting_.shard, setting_.shards);
+    broker->client_id = "ps-" + level;
+    broker->username = "ps";
+    for (const net::Lane lane : {net::Lane::kControl, net::Lane::kPush, net::Lane::kTelemetry}) {
+      broker->subscriptions.push_back(net::AllWorkers(level, lane));
+    }
+    broker->seed = RandomNumber();
+    Result<std::unique_ptr<net::MqttTransport>> transport =
+        net::MqttTransport::Create(clock_, *broker);
+    if (!transport.ok()) return transport.status();
+    transport_ = std::move(transport).value();
+    wakes_ = transport_.get();
+    return Status::Ok();
+  }
+
+  Status StartServer() {
+    Result<std::unique_ptr<ps::Server>> server =
+        ps::Server::Create(setting_, {.layout = *layout_,
+                                      .optimizer = *optimizer_,
+                                      .transport = *transport_,
+                                      .keeper = *keeper_,
+                                      .parallel = *parallel_,
+                                      .clock = clock_,
+                                      .log = console_.log});
+    if (!server.ok()) return server.status();
+    server_ = std::move(server).value();
+    Result<Recovered> recovered = keeper_->Recover(server_->recovery());
+    if (!recovered.ok()) return recovered.status().WithContext(flags_.state);
+    if (!recovered->damage.empty()) console_.log.Warning(recovered->damage);
+    UnitTensors tensors(*parameters_);
+    if (!recovered->found) {
+      train::Initialise(*parameters_, flags_.seed, *parallel_);
+      if (!flags_.init.empty()) {
+        Result<WeightsMatch> match = LoadWeights(flags_.init, flags_.new_head, *parameters_);
+        if (!match.ok()) return match.status();
+      }
+      tensors.ToWire(server_->units(), server_->first_values());
+    }
+    if (Status status = server_->Start(); !status.ok()) return status;
+    if (flags_.metrics_port == 0) return Status::Ok();
+    Result<std::unique_ptr<MetricsPort>> port = MetricsPort::Open(flags_.metrics_port);
+    if (!port.ok()) return port.status();
+    metrics_ = std::move(port).value();
+    return Status::Ok();
+  }
+
+  Status Loop() {
+    ServingDisplay display(console_, flags_.json, setting_, *layout_, clock_);
+    int64_t next_status_ns = 0;
+    while (!stop_ && !server_->done() && server_->failure().ok()) {
+      const int64_t now = clock_.NowNs();
+      transport_->Poll(*server_, std::min(server_->next_tick_ns(), now + kSecond / 4));
+      server_->Tick();
+      display.Update(server_->status());
+      if (metrics_ && clock_.NowNs() >= next_status_ns) {
+        metrics_->Publish(MetricsText(server_->status(), flags_.job),
+                          StatusJson(server_->status(), flags_.job));
+        next_status_ns = clock_.NowNs() + kSecond / 4;
+      }
+    }
+    display.Leave();
+    if (!server_->failure().ok()) return server_->failure();
+    if (!server_->done()) server_->Leave();
+    const bool kept = keeper_->WaitIdle(std::chrono::seconds(30));
+    const std::string problem = server_->status().disk_problem;
+    if (server_->finished()) {
+      if (Status status = Finish(display); !status.ok()) return status;
+    }
+    if (!problem.empty() || !kept) {
+      return Status::Unavailable("CHECKPOINT_FAILED: the state is not kept: " + problem);
+    }
+    return Status::Ok();
+  }
+
+  Status Finish(ServingDisplay& display) {
+    UnitTensors(*parameters_).FromWire(server_->units(), server_->values());
+    for (int64_t& counter : parameters_->counters()) counter = flags_.rounds;
+    // One server of several has only its part of the model; the workers have the whole.
+    const bool whole = setting_.shards == 1;
+    if (whole && !flags_.save.empty()) {
+      FileCalls calls;
+      if (Status status = SaveWeights(flags_.save, *parameters_, calls); !status.ok())
+        return status;
+    }
+    display.Final(server_->status(), whole ? HexText(ModelHash(*parameters_)) : "");
+    return Status::Ok();
+  }
+
+  const ServeFlags& flags_;
+  Console& console_;
+  const std::atomic<bool>& stop_;
+  const SteadyClock clock_;
+  ps::ServerSetting setting_;
+  std::unique_ptr<model::Graph> graph_;
+  std::unique_ptr<train::Parameters> parameters_;
+  std::unique_ptr<net::WireLayout> layout_;
+  std::unique_ptr<ThreadPool> parallel_;
+  std::unique_ptr<train::Optimizer> optimizer_;
+  std::atomic<net::MqttTransport*> wakes_ = nullptr;
+  std::unique_ptr<net::MqttTransport> transport_;
+  std::unique_ptr<DiskKeeper> keeper_;  // after the transport, which it wakes
+  std::unique_ptr<ps::Server> server_;
+  std::unique_ptr<MetricsPort> metrics_;
+};
+
+}  // namespace
+
+Status Serve(const ServeFlags& flags, Console& console, const std::atomic<bool>& stop) {
+  return Serving(flags, console, stop).Run();
+}
+
+}  // namespace weft::apps

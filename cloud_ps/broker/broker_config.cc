@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cloud_ps/broker/broker_config.h"
+
+#include <algorithm>
+
+#include "net/topics.h"
+
+namespace weft::ps {
+
+namespace {
+
+constexpr int64_t kMessageOverhead = 4'096;  // the message around a segment, and the broker's own
+constexpr int64_t kLargestSmallTalk = 262'144;  // what is not a segment: a Welcome with its tables
+constexpr int64_t kInFlight = 16;               // messages sent to one client ahead of its answers
+constexpr int64_t kSmallMessages = 64;          // acknowledgements and the like, per worker
+constexpr int64_t kBrokerItself = 16 << 20;
+constexpr int64_t kPerClient = 256 << 10;  // socket, TLS, names
+
+int64_t PacketBytes(const BrokerJob& job) {
+  return std::max(job.segment_bytes, kLargestSmallTalk) + kMessageOverhead;
+}
+
+int64_t SegmentsInWindow(int64_t window_bytes, int64_t segment_bytes) {
+  return (window_bytes + segment_bytes - 1) / segment_bytes;
+}
+
+int64_t MemoryBytes(const BrokerJob& job, int64_t window_bytes) {
+  const int64_t segments = SegmentsInWindow(window_bytes, job.segment_bytes);
+  const int64_t segment = job.segment_bytes + kMessageOverhead;
+  // Stored once each: what the workers sent and the server has not read, and the other way round.
+  const int64_t stored = 2 * job.workers * segments * segment;
+  // Copied once more into packets for each client: to the server, and to every worker.
+  const int64_t copied = (kInFlight + job.workers * std::min(segments, kInFlight)) * segment;
+  const int64_t half_read = (job.workers + 1) * PacketBytes(job);
+  return kBrokerItself + (job.workers + 1) * kPerClient + stored + copied + half_read;
+}
+
+std::string Sizes(int64_t bytes) { return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB"; }
+
+std::string Warning(const BrokerJob& job, int64_t memory_bytes) {
+  std::string warning = std::to_string(job.workers) + " workers with windows of " +
+                        Sizes(job.window_bytes) + " may fill the broker with " +
+                        Sizes(memory_bytes) + ", more than its limit of " +
+                        Sizes(job.memory_limit_bytes) + ": ";
+  int64_t fits = SegmentsInWindow(job.window_bytes, job.segment_bytes);
+  while (fits > 0 && MemoryBytes(job, fits * job.segment_bytes) > job.memory_limit_bytes) --fits;
+  return warning +
+         (fits > 0 ? "windows of " + std::to_string(fits * job.segment_bytes) + " bytes would fit"
+                   : "give it more, or have fewer workers or smaller segments");
+}
+
+std::string Config(const BrokerJob& job) {
+  const int64_t segments = SegmentsInWindow(job.window_bytes, job.segment_bytes);
+  std::string text = "# The broker of job " + job.job + ": " + std::to_string(job.workers) +
+                     " workers, windows of " + std::to_string(job.window_bytes) + " bytes.\n";
+  const auto line = [&text](const std::string& words) { text += words + "\n"; };
+  if (job.tls) {
+    line("listener " + std::to_string(job.port));
+    line("cafile " + job.tls->ca_file);
+    line("certfile " + job.tls->certificate_file);
+    line("keyfile " + job.tls->key_file);
+    if (!job.tls->revoked_file.empty()) line("crlfile " + job.tls->revoked_file);
+    line("tls_version tlsv1.2");
+    line("require_certificate true");
+    line("use_identity_as_username true");
+    line("allow_anonymous false");
+  } else {
+    line("listener " + std::to_string(job.port) + " 127.0.0.1");
+    line("allow_anonymous true");
+  }
+  line("# Nobody can take another's place by taking its client id.");
+  line("use_username_as_clientid true");
+  line("acl_file " + job.acl_path);
+  line("# The servers and the devices keep what must not be lost.");
+  line("persistence false");
+  line("retain_available false");
+  line("queue_qos0_messages false");
+  line("set_tcp_nodelay true");
+  line("max_keepalive 60");
+  line("max_packet_size " + std::to_string(PacketBytes(job)));
+  line("max_inflight_messages " + std::to_string(kInFlight));
+  line("# A server's queue holds the windows of all workers; a full queue drops without a word.");
+  line("max_queued_messages " + std::to_string(job.workers * (segments + kSmallMessages)));
+  line("max_queued_bytes " +
+       std::to_string(job.workers * (segments * (job.segment_bytes + kMessageOverhead) +
+                                     kSmallMessages * kMessageOverhead)));
+  line("# Servers, those who watch, and devices that come back before they were missed.");
+  line("max_connections " + std::to_string(2 * job.workers + 16));
+  line("memory_limit " + std::to_string(job.memory_limit_bytes));
+  return text;
+}
+
+std::string Acl() {
+  const auto lane = [](net::Lane one) { return std::string(net::Name(one)); };
+  std::string text = "# A device publishes and listens under its own name; the servers meet all.\n";
+  for (const net::Lane up : {net::Lane::kControl, net::Lane::kPush, net::Lane::kTelemetry}) {
+    text += "pattern write weft/+/%u/" + lane(up) + "\n";
+  }
+  text += "pattern read weft/+/%u/" + lane(net::Lane::kPull) + "\n";
+  text += "\nuser " + std::string(kServerUser) + "\n";
+  for (const net::Lane up : {net::Lane::kControl, net::Lane::kPush, net::Lane::kTelemetry}) {
+    text += "topic read weft/+/+/" + lane(up) + "\n";
+  }
+  text += "topic write weft/+/+/" + lane(net::Lane::kPull) + "\n";
+  text += "topic read $SYS/broker/#\n";
+  return text;
+}
+
+}  // namespace
+
+Result<BrokerPlan> PlanBroker(const BrokerJob& job) {
+  if (!net::IsName(job.job)) return Status::InvalidInput("'" + job.job + "' is no name for a job");
+  if (job.workers < 1 || job.workers > 100'000) {
+    return Status::InvalidInput("a broker serves between 1 and 100000 workers");
+  }
+  // Within these the products below stay far from the end of int64.
+  if (job.segment_bytes < 1 || job.segment_bytes > (128 << 20) ||
+      job.window_bytes < job.segment_bytes || job.window_bytes > (int64_t{1} << 40)) {
+    return Status::InvalidInput(
+        "a segment has between 1 byte and 128 MiB, and a window holds at least one");
+  }
+  if (job.port < 1 || job.port > 65'535) {
+    return Status::InvalidInput("the port is not between 1 and 65535");
+  }
+  if (job.memory_limit_bytes < 1) return Status::InvalidInput("the memory limit is not positive");
+  std::string paths = job.acl_path;
+  if (job.tls) {
+    if (job.tls->ca_file.empty() || job.tls->certificate_file.empty() ||
+        job.tls->key_file.empty()) {
+      return Status::InvalidInput("TLS needs a CA file, a certificate and a key");
+    }
+    paths +=
+        job.tls->ca_file + job.tls->certificate_file + job.tls->key_file + job.tls->revoked_file;
+  }
+  if (job.acl_path.empty() || paths.find_first_of("\r\n") != std::string::npos) {
+    return Status::InvalidInput("paths must be given, and be of one line");
+  }
+
+  BrokerPlan plan{
+      .config = Config(job), .acl = Acl(), .memory_bytes = MemoryBytes(job, job.window_bytes)};
+  if (plan.memory_bytes > job.memory_limit_bytes) plan.warning = Warning(job, plan.memory_bytes);
+  return plan;
+}
+
+}  // namespace weft::ps

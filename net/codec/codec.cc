@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/codec/codec.h"
+
+#include <weft_generated.h>
+
+#include <cassert>
+#include <cmath>
+#include <cstring>
+
+#include "core/crc32c.h"
+#include "net/topics.h"
+
+namespace weft::net {
+namespace {
+
+constexpr size_t kMaxText = 1024;          // of a sentence or a name
+constexpr size_t kMaxSequences = 1 << 16;  // in one Ack
+constexpr size_t kDataAlignment = 32;      // the most FlatBuffers knows; as the schema says
+constexpr int kDepth = 8;                  // of tables in tables
+constexpr int kTables = kMaxUnits + 8;     // in one message: a Welcome lists the units
+
+constexpr size_t kCheckBytes = sizeof(uint32_t);
+
+// Where the checksum of a whole message is in it; nullopt if it has none.
+std::optional<size_t> CheckPlace(std::span<const std::byte> verified) {
+  const auto* table = flatbuffers::GetRoot<flatbuffers::Table>(verified.data());
+  const uint8_t* at = table->GetAddressOf(wire::Message::VT_CHECK);
+  if (at == nullptr) return std::nullopt;
+  return static_cast<size_t>(reinterpret_cast<const std::byte*>(at) - verified.data());
+}
+
+bool CheckHolds(std::span<const std::byte> verified, uint32_t check) {
+  const std::optional<size_t> at = CheckPlace(verified);
+  if (!at) return false;
+  constexpr std::byte kZeros[kCheckBytes] = {};
+  uint32_t crc = Crc32c(verified.first(*at));
+  crc = Crc32c(kZeros, crc);
+  return Crc32c(verified.subspan(*at + kCheckBytes), crc) == check;
+}
+
+// ---- encoding
+
+class Writer {
+ public:
+  explicit Writer(size_t data_bytes) : builder_(data_bytes + static_cast<size_t>(kEnvelopeBytes)) {}
+
+  Payload Write(const Message& message) {
+    const auto [type, body] = std::visit([this](const auto& b) { return Add(b); }, message.body);
+    const Header& h = message.header;
+    const auto job = builder_.CreateString(h.job);
+    const auto worker = builder_.CreateString(h.worker);
+    builder_.Finish(wire::CreateMessage(builder_, h.version, job, h.shard, h.shards, h.epoch,
+                                        h.round, worker, h.incarnation, type, body,
+                                        /*check=*/0),
+                    wire::MessageIdentifier());
+    auto owner = std::make_shared<flatbuffers::DetachedBuffer>(builder_.Release());
+    const std::span<const std::byte> bytes =
+        std::as_bytes(std::span<const uint8_t>(owner->data(), owner->size()));
+    const uint32_t check = flatbuffers::EndianScalar(Crc32c(bytes));
+    std::memcpy(owner->data() + *CheckPlace(bytes), &check, sizeof(check));
+    return {std::move(owner), bytes};
+  }
+
+ private:
+  struct Added {
+    wire::Body type;
+    flatbuffers::Offset<void> body;
+  };
+  template <typename Table>
+  static Added As(wire::Body type, flatbuffers::Offset<Table> table) {
+    return {type, table.Union()};
+  }
+
+  flatbuffers::Offset<flatbuffers::Vector<uint8_t>> AddHash(const ModelHash& hash) {
+    return builder_.CreateVector(reinterpret_cast<const uint8_t*>(hash.data()), hash.size());
+  }
+
+  Added Add(const Hello& m) {
+    const auto hash = AddHash(m.model_hash);
+    const auto software = builder_.CreateString(m.software);
+    return As(wire::Body::Hello, wire::CreateHello(builder_, m.least_version, m.most_version, hash,
+                                                   m.batch, software, m.start_over));
+  }
+
+  Added Add(const Welcome& m) {
+    std::vector<flatbuffers::Offset<wire::Unit>> units;
+    for (const WireUnit& unit : m.units) {
+      const auto name = builder_.CreateString(unit.name);
+      units.push_back(wire::CreateUnit(builder_, name, static_cast<uint64_t>(unit.parameters),
+                                       static_cast<uint64_t>(unit.statistics)));
+    }
+    const auto model = builder_.CreateString(m.model);
+    const auto input = builder_.CreateVector(m.input.data(), m.input.size());
+    const auto unit_vector = builder_.CreateVector(units);
+    const auto ends = builder_.CreateVector(m.slice_ends);
+    const auto hash = AddHash(m.model_hash);
+    return As(wire::Body::Welcome,
+              wire::CreateWelcome(builder_, m.version, m.first_round, model, input, m.classes,
+                                  unit_vector, m.first_unit, m.last_unit, ends, m.rounds, m.batch,
+                                  m.seed, m.label_smoothing, m.heartbeat_ms, m.worker_timeout_ms,
+                                  m.window_bytes, m.segment_bytes, hash, m.ticket));
+  }
+
+  Added Add(const Refuse& m) {
+    const auto detail = builder_.CreateString(m.refusal.detail);
+    return As(wire::Body::Refuse,
+              wire::CreateRefuse(builder_, static_cast<uint16_t>(m.refusal.reason), detail));
+  }
+
+  Added Add(const Plan& m) {
+    const auto last_units = builder_.CreateVector(m.last_units);
+    return As(wire::Body::Plan, wire::CreatePlan(builder_, m.ticket, last_units, m.has_parameters));
+  }
+
+  Added Add(const Segment& m) {
+    uint8_t* place = nullptr;
+    builder_.ForceVectorAlignment(m.data.size(), 1, kDataAlignment);
+    const auto data = builder_.CreateUninitializedVector(m.data.size(), 1, &place);
+    if (!m.data.empty()) std::memcpy(place, m.data.data(), m.data.size());
+    const uint32_t crc = Crc32c(m.data);
+    return As(
+        wire::Body::Segment,
+        wire::CreateSegment(builder_, static_cast<wire::SegmentKind>(m.kind), wire::DType::Float32,
+                            m.ticket, m.sequence, m.first_unit, m.last_unit, m.total, m.offset, crc,
+                            flatbuffers::Offset<flatbuffers::Vector<uint8_t>>(data)));
+  }
+
+  Added Add(const Ack& m) {
+    return As(wire::Body::Ack,
+              wire::CreateAck(builder_, m.ticket, builder_.CreateVector(m.sequences)));
+  }
+
+  Added Add(const Nack& m) {
+    const auto detail = builder_.CreateString(m.refusal.detail);
+    return As(wire::Body::Nack, wire::CreateNack(builder_, m.ticket, m.sequence,
+                                                 static_cast<uint16_t>(m.refusal.reason), detail));
+  }
+
+  Added Add(const Heartbeat&) { return As(wire::Body::Heartbeat, wire::CreateHeartbeat(builder_)); }
+
+  Added Add(const Goodbye& m) {
+    const auto detail = builder_.CreateString(m.detail);
+    return As(wire::Body::Goodbye,
+              wire::CreateGoodbye(builder_, static_cast<wire::GoodbyeKind>(m.kind), detail));
+  }
+
+  Added Add(const Telemetry& m) {
+    return As(wire::Body::Telemetry,
+              wire::CreateTelemetry(builder_, m.loss, m.images, m.compute_ns, m.wait_ns,
+                                    m.bytes_sent, m.bytes_received));
+  }
+
+  flatbuffers::FlatBufferBuilder builder_;
+};
+
+// ---- decoding
+
+Refusal Malformed(std::string detail) { return {Reason::kMalformed, std::move(detail)}; }
+Refusal BadField(std::string_view field, std::string_view problem) {
+  return {Reason::kBadField, std::string(field) + " " + std::string(problem)};
+}
+
+// Collects the first thing that is wrong; after it, nothing is read.
+class Reader {
+ public:
+  std::optional<Refusal> refusal;
+
+  std::string Text(const flatbuffers::String* text, const char* field) {
+    if (text == nullptr) return {};
+    if (text->size() > kMaxText) {
+      Fail(field, "is longer than " + std::to_string(kMaxText) + " bytes");
+      return {};
+    }
+    return text->str();
+  }
+
+  std::string NameText(const flatbuffers::String* text, const char* field) {
+    std::string name = Text(text, field);
+    if (!refusal && !IsName(name)) Fail(field, "is not a name");
+    return name;
+  }
+
+  void Check(bool holds, const char* field, const char* problem) {
+    if (!holds) Fail(field, problem);
+  }
+
+  Body Read(const wire::Hello& m) {
+    Hello hello{.least_version = m.least_version(),
+                .most_version = m.most_version(),
+                .batch = m.batch(),
+                .software = Text(m.software(), "software"),
+                .start_over = m.start_over()};
+    hello.model_hash = ReadHash(m.model_hash());
+    Check(hello.least_version <= hello.most_version, "least_version", "is above most_version");
+    Check(hello.batch > 0 && hello.batch <= 65536, "batch", "is not from 1 to 65536");
+    return hello;
+  }
+
+  Body Read(const wire::Welcome& m) {
+    Welcome welcome{.version = m.version(),
+                    .first_round = m.first_round(),
+                    .model = NameText(m.model(), "model"),
+                    .classes = m.classes(),
+                    .first_unit = m.first_unit(),
+                    .last_unit = m.last_unit(),
+                    .rounds = m.rounds(),
+                    .batch = m.batch(),
+                    .seed = m.seed(),
+                    .label_smoothing = m.label_smoothing(),
+                    .heartbeat_ms = m.heartbeat_ms(),
+                    .worker_timeout_ms = m.worker_timeout_ms(),
+                    .window_bytes = m.window_bytes(),
+                    .segment_bytes = m.segment_bytes(),
+                    .model_hash = ReadHash(m.model_hash()),
+                    .ticket = m.ticket()};
+    Check(m.input() != nullptr && m.input()->size() == 3, "input", "is not three numbers");
+    Check(m.units() != nullptr && m.units()->size() <= static_cast<uint32_t>(kMaxUnits), "units",
+          "are missing or too many");
+    Check(m.slice_ends() != nullptr && m.slice_ends()->size() <= (1u << 20), "slice_ends",
+          "are missing or too many");
+    if (refusal) return welcome;
+    for (uint32_t i = 0; i < 3; ++i) welcome.input[i] = m.input()->Get(i);
+    for (const wire::Unit* unit : *m.units()) {
+      Check(unit->parameters() <= static_cast<uint64_t>(kMaxFloats) &&
+                unit->statistics() <= static_cast<uint64_t>(kMaxFloats),
+            "units", "have one that is larger than any model");
+      welcome.units.push_back({.name = Text(unit->name(), "units"),
+                               .parameters = static_cast<int64_t>(unit->parameters()),
+                               .statistics = static_cast<int64_t>(unit->statistics())});
+    }
+    welcome.slice_ends.assign(m.slice_ends()->begin(), m.slice_ends()->end());
+    Check(welcome.first_round >= 0, "first_round", "is negative");
+    Check(welcome.rounds >= 0, "rounds", "is negative");
+    Check(welcome.first_unit <= welcome.last_unit && welcome.last_unit < welcome.units.size(),
+          "last_unit", "is not a unit at or after first_unit");
+    Check(welcome.label_smoothing >= 0 && welcome.label_smoothing <= 1, "label_smoothing",
+          "is not from 0 to 1");
+    Check(welcome.heartbeat_ms > 0, "heartbeat_ms", "is 0");
+    Check(welcome.window_bytes > 0, "window_bytes", "is 0");
+    Check(welcome.segment_bytes >= sizeof(float), "segment_bytes", "is below one number");
+    return welcome;
+  }
+
+  Body Read(const wire::Refuse& m) { return Refuse{ReadRefusal(m.reason(), m.detail())}; }
+
+  Body Read(const wire::Plan& m) {
+    Plan plan{.ticket = m.ticket(), .has_parameters = m.has_parameters()};
+    Check(m.last_units() != nullptr && m.last_units()->size() <= static_cast<uint32_t>(kMaxUnits),
+          "last_units", "are missing or too many");
+    if (!refusal) plan.last_units.assign(m.last_units()->begin(), m.last_units()->end());
+    for (size_t i = 1; i < plan.last_units.size(); ++i) {
+      Check(plan.last_units[i - 1] < plan.last_units[i], "last_units", "do not rise");
+    }
+    return plan;
+  }
+
+  Body Read(const wire::Segment& m) {
+    Segment segment{.kind = static_cast<SegmentKind>(m.kind()),
+                    .ticket = m.ticket(),
+                    .sequence = m.sequence(),
+                    .first_unit = m.first_unit(),
+                    .last_unit = m.last_unit(),
+                    .total = m.total(),
+                    .offset = m.offset(),
+                    .crc32c = m.crc32c()};
+    Check(m.kind() == wire::SegmentKind::Gradients || m.kind() == wire::SegmentKind::Parameters,
+          "kind", "is none of ours");
+    Check(m.dtype() == wire::DType::Float32, "dtype", "is not float32");
+    Check(segment.first_unit <= segment.last_unit, "first_unit", "is above last_unit");
+    Check(m.data() != nullptr && m.data()->size() > 0, "data", "are missing");
+    if (refusal) return segment;
+    segment.data = std::as_bytes(std::span(m.data()->data(), m.data()->size()));
+    Check(segment.offset % sizeof(float) == 0 && segment.data.size() % sizeof(float) == 0, "offset",
+          "or data are not whole numbers of float32");
+    Check(segment.offset <= segment.total && segment.data.size() <= segment.total - segment.offset,
+          "offset", "and data reach beyond total");
+    return segment;
+  }
+
+  Body Read(const wire::Ack& m) {
+    Ack ack{.ticket = m.ticket()};
+    Check(m.sequences() != nullptr && m.sequences()->size() <= kMaxSequences, "sequences",
+          "are missing or too many");
+    if (!refusal) ack.sequences.assign(m.sequences()->begin(), m.sequences()->end());
+    return ack;
+  }
+
+  Body Read(const wire::Nack& m) {
+    return Nack{m.ticket(), m.sequence(), ReadRefusal(m.reason(), m.detail())};
+  }
+
+  Body Read(const wire::Heartbeat&) { return Heartbeat{}; }
+
+  Body Read(const wire::Goodbye& m) {
+    Check(m.kind() >= wire::GoodbyeKind::Leaving && m.kind() <= wire::GoodbyeKind::Done, "kind",
+          "is none of ours");
+    return Goodbye{static_cast<GoodbyeKind>(m.kind()), Text(m.detail(), "detail")};
+  }
+
+  Body Read(const wire::Telemetry& m) {
+    return Telemetry{m.loss(),    m.images(),     m.compute_ns(),
+                     m.wait_ns(), m.bytes_sent(), m.bytes_received()};
+  }
+
+ private:
+  void Fail(std::string_view field, std::string_view problem) {
+    if (!refusal) refusal = BadField(field, problem);
+  }
+
+  ModelHash ReadHash(const flatbuffers::Vector<uint8_t>* bytes) {
+    ModelHash hash = {};
+    if (bytes == nullptr || bytes->size() != hash.size()) {
+      Fail("model_hash", "is not 32 bytes");
+    } else {
+      std::memcpy(hash.data(), bytes->data(), hash.size());
+    }
+    return hash;
+  }
+
+  Refusal ReadRefusal(uint16_t reason, const flatbuffers::String* detail) {
+    Check(reason > 0 && reason < kReasons, "reason", "is none of ours");
+    return {static_cast<Reason>(reason), Text(detail, "detail")};
+  }
+};
+
+}  // namespace
+
+Payload Encode(const Message& message) {
+  const auto* segment = std::get_if<Segment>(&message.body);
+  return Writer(segment != nullptr ? segment->data.size() : 0).Write(message);
+}
+
+std::variant<Message, Refusal> Decode(std::span<const std::byte> bytes) {
+  const auto* data = reinterpret_cast<const uint8_t*>(bytes.data());
+  constexpr size_t kLeast = 8;  // an offset and the identifier; the library does not check
+  if (bytes.size() < kLeast || bytes.size() >= FLATBUFFERS_MAX_BUFFER_SIZE) {
+    return Malformed("its " + std::to_string(bytes.size()) + " bytes are no size of a message");
+  }
+  if (!wire::MessageBufferHasIdentifier(data)) {
+    return Malformed("it does not begin as a weft message does");
+  }
+  flatbuffers::Verifier verifier(data, bytes.size(), kDepth, kTables);
+  if (!wire::VerifyMessageBuffer(verifier)) {
+    return Malformed("its structure is damaged");
+  }
+  const wire::Message& m = *wire::GetMessage(data);
+  if (!CheckHolds(bytes, m.check())) {
+    return Refusal{Reason::kBadChecksum, "it does not fit its checksum; send it again"};
+  }
+  if (m.version() != kProtocolVersion) {
+    // Hello of any version is read, to answer with the versions there are.
+    if (m.body_type() != wire::Body::Hello) {
+      return Refusal{Reason::kUnsupportedVersion,
+                     "it is of protocol version " + std::to_string(m.version()) +
+                         " and this side speaks " + std::to_string(kProtocolVersion)};
+    }
+  }
+  Reader reader;
+  Message message{.header = {.version = m.version(),
+                             .job = reader.NameText(m.job(), "job"),
+                             .shard = m.shard(),
+                             .shards = m.shards(),
+                             .epoch = m.epoch(),
+                             .round = m.round(),
+                             .worker = reader.NameText(m.worker(), "worker"),
+                             .incarnation = m.incarnation()},
+                  .body = Heartbeat{}};
+  reader.Check(m.shard() < m.shards(), "shard", "is not below shards");
+  reader.Check(m.round() >= 0, "round", "is negative");
+  if (reader.refusal) return *reader.refusal;
+  switch (m.body_type()) {
+    case wire::Body::Hello:
+      message.body = reader.Read(*m.body_as_Hello());
+      break;
+    case wire::Body::Welcome:
+      message.body = reader.Read(*m.body_as_Welcome());
+      break;
+    case wire::Body::Refuse:
+      message.body = reader.Read(*m.body_as_Refuse());
+      break;
+    case wire::Body::Plan:
+      message.body = reader.Read(*m.body_as_Plan());
+      break;
+    case wire::Body::Segment:
+      message.body = reader.Read(*m.body_as_Segment());
+      break;
+    case wire::Body::Ack:
+      message.body = reader.Read(*m.body_as_Ack());
+      break;
+    case wire::Body::Nack:
+      message.body = reader.Read(*m.body_as_Nack());
+      break;
+    case wire::Body::Heartbeat:
+      message.body = reader.Read(*m.body_as_Heartbeat());
+      break;
+    case wire::Body::Goodbye:
+      message.body = reader.Read(*m.body_as_Goodbye());
+      break;
+    case wire::Body::Telemetry:
+      message.body = reader.Read(*m.body_as_Telemetry());
+      break;
+    case wire::Body::NONE:
+      return BadField("body", "is missing");
+  }
+  // A type of a later version has a number the switch does not know.
+  if (m.body_type() > wire::Body::MAX) return BadField("body", "is none of ours");
+  if (reader.refusal) return *reader.refusal;
+  return message;
+}
+
+bool ChecksumHolds(const Segment& segment) { return Crc32c(segment.data) == segment.crc32c; }
+
+}  // namespace weft::net

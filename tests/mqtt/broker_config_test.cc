@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// The configuration we write for a broker, in a real one: it loads, and everybody keeps to his own
+// topics.
+#include "cloud_ps/broker/broker_config.h"
+
+#include <memory>
+#include <string>
+
+#include "net/topics.h"
+#include "tests/mqtt/broker.h"
+#include "tests/mqtt/certificates.h"
+#include "tests/mqtt/peer.h"
+
+#include <CppUTest/TestHarness.h>
+
+namespace weft::net {
+
+namespace {
+
+ps::BrokerJob SmallJob(const std::string& acl_path) {
+  return {.job = "job",
+          .workers = 2,
+          .window_bytes = 8 << 20,
+          .segment_bytes = 256 << 10,
+          .acl_path = acl_path};
+}
+
+// A broker for `job` on some port, with its ACL in place.
+std::unique_ptr<Broker> BrokerFor(ps::BrokerJob job) {
+  return std::make_unique<Broker>([job](int port) mutable {
+    job.port = port;
+    const Result<ps::BrokerPlan> plan = ps::PlanBroker(job);
+    apps::WriteAll(job.acl_path, plan->acl);
+    return plan->config;
+  });
+}
+
+bool Refused(Peer* peer, const std::string& topic) {
+  const size_t before = peer->problems.size();
+  peer->Say(topic, "not mine");
+  return peer->Until([&] { return peer->problems.size() > before; }) &&
+         peer->problems.back().first == topic &&
+         peer->problems.back().second.message().find("does not let") != std::string::npos;
+}
+
+// The server hears both; neither worker hears or speaks for the other.
+void CheckEverybodyKeepsToHisOwn(Peer* server, Peer* first, Peer* second) {
+  CHECK(server->AwaitConnected());
+  CHECK(first->AwaitConnected());
+  CHECK(second->AwaitConnected());
+  // F29
+  CHECK(Refused(first, TopicOf("job", "w2", Lane::kPush)));
+  CHECK(Refused(first, TopicOf("job", "w2", Lane::kControl)));
+  CHECK(Refused(first, TopicOf("job", "w1", Lane::kPull)));
+  CHECK(Refused(first, "$SYS/broker/uptime"));
+  CHECK(Refused(first, "elsewhere"));
+  CHECK(Refused(server, TopicOf("job", "w1", Lane::kPush)));
+
+  for (const char* level : {"job", "job:2"}) {
+    for (const Lane lane : {Lane::kControl, Lane::kPush, Lane::kTelemetry}) {
+      server->messages.clear();
+      first->Say(TopicOf(level, "w1", lane), "mine");
+      CHECK(server->AwaitMessages(1));
+      STRCMP_EQUAL(TopicOf(level, "w1", lane).c_str(), server->messages[0].topic.c_str());
+    }
+  }
+  // Both asked for everybody's pull, and were told they might have it.
+  first->messages.clear();
+  second->messages.clear();
+  server->Say(TopicOf("job", "w2", Lane::kPull), "for w2");
+  server->Say(TopicOf("job:1", "w1", Lane::kPull), "for w1");
+  CHECK(first->AwaitMessages(1));
+  CHECK(second->AwaitMessages(1));
+  STRCMP_EQUAL("for w1", first->Text(0).c_str());
+  STRCMP_EQUAL("for w2", second->Text(0).c_str());
+}
+
+const std::vector<std::string> kUpward = {"weft/+/+/ctl", "weft/+/+/push", "weft/+/+/telemetry"};
+const std::vector<std::string> kEverybodysPull = {"weft/+/+/pull"};
+
+}  // namespace
+
+TEST_GROUP(BrokerConfig){};
+
+TEST(BrokerConfig, OnLoopbackItLoadsAndEverybodyKeepsToHisOwnTopics) {
+  const apps::ScratchFolder folder;
+  const std::unique_ptr<Broker> broker = BrokerFor(SmallJob(folder.Path("acl")));
+  Peer server(Settings(broker->port(), ps::kServerUser, kUpward));
+  Peer first(Settings(broker->port(), "w1", kEverybodysPull));
+  Peer second(Settings(broker->port(), "w2", kEverybodysPull));
+  CheckEverybodyKeepsToHisOwn(&server, &first, &second);
+  // A segment and what is around it fit, with room to spare.
+  CHECK(first.limits.payload_bytes >= (256 << 10) + 2'048);
+}
+
+TEST(BrokerConfig, WithCertificatesANameIsWhatTheCertificateSays) {
+  const apps::ScratchFolder folder;
+  const Certificates files;
+  files.MakeAuthority("ca");
+  files.MakeServer("broker", "ca", "IP:127.0.0.1");
+  for (const char* name : {ps::kServerUser, "w1", "w2"}) files.MakeDevice(name, "ca");
+  ps::BrokerJob job = SmallJob(folder.Path("acl"));
+  job.tls = {.ca_file = files.Certificate("ca"),
+             .certificate_file = files.Certificate("broker"),
+             .key_file = files.Key("broker")};
+  const std::unique_ptr<Broker> broker = BrokerFor(job);
+  const auto device = [&](const std::string& name, const std::vector<std::string>& subscriptions) {
+    MqttSetting setting = Settings(broker->port(), name, subscriptions);
+    // F30: neither the user name nor the client id it claims counts.
+    setting.username = "w2";
+    setting.client_id = "w2";
+    setting.ca_file = files.Certificate("ca");
+    setting.certificate_file = files.Certificate(name);
+    setting.key_file = files.Key(name);
+    return setting;
+  };
+  Peer server(device(ps::kServerUser, kUpward));
+  Peer first(device("w1", kEverybodysPull));
+  Peer second(device("w2", kEverybodysPull));
+  CheckEverybodyKeepsToHisOwn(&server, &first, &second);
+  CHECK_EQUAL(1, second.connections);
+}
+
+TEST(BrokerConfig, OnLoopbackOnlyThisMachineIsServed) {
+  const Result<ps::BrokerPlan> plan = ps::PlanBroker(SmallJob("acl"));
+  CHECK(plan.ok());
+  STRCMP_CONTAINS("listener 8883 127.0.0.1\n", plan->config.c_str());
+  CHECK(plan->config.find("require_certificate") == std::string::npos);
+}
+
+TEST(BrokerConfig, WhatDoesNotFitIsWarnedOfWithAWindowThatWould) {
+  ps::BrokerJob job = SmallJob("acl");
+  STRCMP_EQUAL("", ps::PlanBroker(job)->warning.c_str());
+  // Eight windows of 256 MiB, both ways, are 4 GiB.
+  job.workers = 8;
+  job.window_bytes = 256 << 20;
+  const Result<ps::BrokerPlan> plan = ps::PlanBroker(job);
+  CHECK(plan->memory_bytes > int64_t{4} << 30);
+  CHECK(plan->memory_bytes < int64_t{5} << 30);
+  STRCMP_CONTAINS("8 workers with windows of 256 MiB may fill the broker with 4",
+                  plan->warning.c_str());
+  const std::string marker = "windows of ";
+  const size_t at = plan->warning.rfind(marker);
+  job.window_bytes = std::stoll(plan->warning.substr(at + marker.size()));
+  CHECK(job.window_bytes > 50 << 20);
+  STRCMP_EQUAL("", ps::PlanBroker(job)->warning.c_str());
+  job.window_bytes += job.segment_bytes;
+  CHECK(!ps::PlanBroker(job)->warning.empty());
+
+  job.memory_limit_bytes = 1'000'000;
+  STRCMP_CONTAINS("fewer workers", ps::PlanBroker(job)->warning.c_str());
+}
+
+TEST(BrokerConfig, NumbersThatMakeNoSenseAreRefused) {
+  const auto refused = [](const ps::BrokerJob& job) { return !ps::PlanBroker(job).ok(); };
+  const ps::BrokerJob good = SmallJob("acl");
+  CHECK_FALSE(refused(good));
+  ps::BrokerJob job = good;
+  job.job = "a/b";
+  CHECK(refused(job));
+  job = good;
+  job.workers = 0;
+  CHECK(refused(job));
+  job = good;
+  job.window_bytes = job.segment_bytes - 1;
+  CHECK(refused(job));
+  job = good;
+  job.acl_path = "acl\nallow_anonymous true";
+  CHECK(refused(job));
+  job = good;
+  job.tls = {.ca_file = "ca", .certificate_file = "", .key_file = "key"};
+  CHECK(refused(job));
+}
+
+}  // namespace weft::net

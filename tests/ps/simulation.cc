@@ -1,0 +1,952 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/ps/simulation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "cloud_ps/server.h"
+#include "core/rng.h"
+#include "net/codec/codec.h"
+#include "net/loopback/loopback_net.h"
+#include "net/worker_session.h"
+
+namespace weft::ps {
+namespace {
+
+using net::FloatRange;
+
+constexpr int64_t kMs = 1'000'000;
+constexpr int64_t kSecond = 1000 * kMs;
+constexpr int64_t kFaultsEnd = 40 * kSecond;
+constexpr int64_t kEnd = 400 * kSecond;
+constexpr int64_t kMostEvents = 400'000;
+
+class SilentSink final : public LogSink {
+ public:
+  void Write(LogLevel, std::string_view) override {}
+};
+
+// ---- what the job is
+
+struct Job {
+  explicit Job(uint64_t seed) : rng(seed, 1) {
+    const int unit_count = static_cast<int>(rng.Between(3, 7));
+    std::vector<net::WireUnit> units;
+    for (int i = 0; i < unit_count; ++i) {
+      units.push_back({.name = "u" + std::to_string(i),
+                       .parameters = rng.Between(1, 40),
+                       .statistics = rng.Between(0, 1) * rng.Between(0, 6)});
+    }
+    layout.emplace(*net::WireLayout::Create(units));
+    workers = static_cast<int>(rng.Between(1, 4));
+    shards = static_cast<int>(rng.Between(0, 2) == 0 ? rng.Between(2, 3) : 1);
+    rounds = rng.Between(2, 5);
+    strict = rng.Between(0, 2) != 0 || workers == 1;
+    quorum = strict ? workers : static_cast<int>(rng.Between(1, workers - 1));
+    deadline_ns = strict ? 0 : rng.Between(1, 5) * kSecond;
+    slice_floats = rng.Between(0, 1) == 0 ? 0 : rng.Between(5, 60);
+    segment_bytes = 4 * rng.Between(4, 64);
+    window_bytes = segment_bytes * rng.Between(1, 6);
+    checkpoint_every = rng.Between(1, 4);
+    for (int w = 0; w < workers; ++w) batch.push_back(static_cast<uint32_t>(rng.Between(1, 64)));
+    const train::OptimizerSpec spec =
+        rng.Between(0, 1) == 0
+            ? train::OptimizerSpec(train::Sgd{.momentum = 0.9, .weight_decay = 1e-4})
+            : train::OptimizerSpec(train::AdamW{});
+    optimizer.emplace(*train::Optimizer::Create(spec));
+    hash[0] = std::byte{7};
+  }
+
+  static std::string WorkerName(int w) { return "w" + std::to_string(w); }
+
+  // What worker `w` makes of version `values` in round `round`: [floats] gradients and statistics.
+  // Every float depends on all of `values`, so that a mixture of versions shows.
+  std::vector<float> Gradients(const std::vector<float>& values, int w, int64_t round) const {
+    float sum = 0;
+    for (size_t i = 0; i < values.size(); ++i) sum += values[i] * static_cast<float>(i % 7 + 1);
+    std::vector<float> out(values.size());
+    for (int unit = 0; unit < layout->unit_count(); ++unit) {
+      const FloatRange p = layout->Parameters(unit);
+      const FloatRange s = layout->Statistics(unit);
+      for (int64_t i = p.begin; i < s.end; ++i) {
+        Rng noise(static_cast<uint64_t>(i * 1000 + w), static_cast<uint64_t>(round));
+        const auto place = static_cast<size_t>(i);
+        const float random = static_cast<float>(noise.Fraction()) - 0.5f;
+        out[place] = i < p.end ? 0.01f * values[place] + 0.001f * sum + random
+                               : 0.9f * values[place] + 0.1f * random;
+      }
+    }
+    return out;
+  }
+
+  Rng rng;
+  std::optional<net::WireLayout> layout;
+  int workers = 1;
+  int shards = 1;
+  int64_t rounds = 1;
+  bool strict = true;  // every round has every worker
+  int quorum = 1;
+  int64_t deadline_ns = 0;
+  int64_t slice_floats = 0;
+  int64_t segment_bytes = 0;
+  int64_t window_bytes = 0;
+  int64_t checkpoint_every = 1;
+  std::vector<uint32_t> batch;
+  std::optional<train::Optimizer> optimizer;
+  net::ModelHash hash = {};
+};
+
+// ---- what every round must come to
+
+class Model {
+ public:
+  explicit Model(const Job& job) : job_(job), parts_(static_cast<size_t>(job.shards)) {
+    for (int s = 0; s < job.shards; ++s) {
+      Part& part = parts_[static_cast<size_t>(s)];
+      part.units = *job.layout->Shard(s, job.shards);
+      part.range = job.layout->Units(part.units.first, part.units.last);
+      Version first{.values = std::vector<float>(static_cast<size_t>(part.range.size()))};
+      for (int64_t i = 0; i < part.range.size(); ++i) {
+        first.values[static_cast<size_t>(i)] = FirstValue(part.range.begin + i);
+      }
+      first.state.assign(
+          first.values.size() * static_cast<size_t>(job.optimizer->state_per_parameter()), 0.0f);
+      part.versions.push_back(std::move(first));
+    }
+  }
+
+  static float FirstValue(int64_t place) { return 0.1f * static_cast<float>(place % 11) - 0.5f; }
+
+  // Adds what a server closed. Returns what is wrong with it.
+  std::string Close(int shard, const JournalRecord& record) {
+    Part& part = parts_[static_cast<size_t>(shard)];
+    const auto round = static_cast<size_t>(record.round);
+    if (round >= part.versions.size()) return "a round was closed that is not open";
+    if (part.versions.size() == round + 1) {
+      // Same values until they are moved, so that the state can be moved in place.
+      part.versions.push_back(part.versions[round]);
+      part.moved.Clear();
+    } else if (part.versions.size() != round + 2) {
+      return "a committed round was closed again";
+    }
+    if (part.moved.Covered(record.slice) > 0) return "a slice was closed twice";
+    part.moved.Add(record.slice);
+    // I1: nobody counts twice, and the order is the workers'.
+    for (size_t i = 1; i < record.contributions.size(); ++i) {
+      if (record.contributions[i - 1].worker >= record.contributions[i].worker) {
+        return "a worker was added twice or out of order";
+      }
+    }
+    if (record.contributions.size() < static_cast<size_t>(job_.quorum)) return "below the quorum";
+    if (job_.strict && record.contributions.size() != static_cast<size_t>(job_.workers)) {
+      return "a round was closed without everybody";
+    }
+    const std::optional<std::vector<float>> values = Whole(record.round);
+    if (!values) return "a slice was closed before its version was whole anywhere";
+    std::vector<float> mean(static_cast<size_t>(record.slice.size()), 0.0f);
+    float weights = 0;
+    for (const Contribution& c : record.contributions) {
+      const int w = std::atoi(c.worker.c_str() + 1);
+      if (c.weight != job_.batch[static_cast<size_t>(w)]) return "a weight is wrong";
+      const std::vector<float> g = job_.Gradients(*values, w, record.round);
+      const auto weight = static_cast<float>(c.weight);
+      weights += weight;
+      for (int64_t i = 0; i < record.slice.size(); ++i) {
+        const float one = g[static_cast<size_t>(part.range.begin + record.slice.begin + i)];
+        float& sum = mean[static_cast<size_t>(i)];
+        sum = record.contributions.size() == 1 ? one : sum + weight * one;
+      }
+    }
+    if (record.contributions.size() > 1) {
+      for (float& m : mean) m = m / weights;
+    }
+    if (std::memcmp(mean.data(), record.mean.data(), mean.size() * sizeof(float)) != 0) {
+      return "the mean is not that of the contributions";
+    }
+    Move(part, record, mean);
+    return "";
+  }
+
+  // What a server says version `round` of its part is.
+  std::string Check(int shard, int64_t round, std::span<const float> values) const {
+    const Part& part = parts_[static_cast<size_t>(shard)];
+    if (static_cast<size_t>(round) >= part.versions.size()) return "a version came from nowhere";
+    const std::vector<float>& expected = part.versions[static_cast<size_t>(round)].values;
+    for (const float v : values) {
+      if (!std::isfinite(v)) return "the model is not finite";
+    }
+    if (std::memcmp(expected.data(), values.data(), expected.size() * sizeof(float)) != 0) {
+      return "version " + std::to_string(round) + " is not what its contributions make";
+    }
+    return "";
+  }
+
+  // The server is at `round` again; what came after was not kept.
+  void GoBack(int shard, int64_t round, std::span<const FloatRange> closed) {
+    Part& part = parts_[static_cast<size_t>(shard)];
+    part.versions.resize(static_cast<size_t>(round) + 2, part.versions.front());
+    Version& next = part.versions.back();
+    const Version& now = part.versions[part.versions.size() - 2];
+    if (closed.empty()) {
+      part.versions.pop_back();
+      part.moved.Clear();
+      return;
+    }
+    // Slices that the journal has stay moved, the others are as before.
+    net::RangeSet kept;
+    for (const FloatRange& range : closed) kept.Add(range);
+    for (int64_t i = 0; i < part.range.size(); ++i) {
+      if (kept.Covers({i, i + 1})) continue;
+      const auto place = static_cast<size_t>(i);
+      next.values[place] = now.values[place];
+      for (size_t k = place; k < next.state.size(); k += next.values.size()) {
+        next.state[k] = now.state[k];
+      }
+    }
+    part.moved = kept;
+  }
+
+  // Version `round` of the whole model, if every part has it.
+  std::optional<std::vector<float>> Whole(int64_t round) const {
+    std::vector<float> values;
+    for (const Part& part : parts_) {
+      if (static_cast<size_t>(round) >= part.versions.size()) return std::nullopt;
+      const std::vector<float>& v = part.versions[static_cast<size_t>(round)].values;
+      values.insert(values.end(), v.begin(), v.end());
+    }
+    return values;
+  }
+
+  const net::WireLayout::UnitRange& units(int shard) const {
+    return parts_[static_cast<size_t>(shard)].units;
+  }
+
+ private:
+  struct Version {
+    std::vector<float> values;
+    std::vector<float> state;
+  };
+  struct Part {
+    net::WireLayout::UnitRange units;
+    FloatRange range;
+    std::vector<Version> versions;  // the last may be under way
+    net::RangeSet moved;            // of the last
+  };
+
+  // One float after the other, by the optimizer itself.
+  void Move(Part& part, const JournalRecord& record, const std::vector<float>& mean) {
+    Version& next = part.versions.back();
+    const train::OptimizerStep step{.number = record.round + 1, .learning_rate = 0.05};
+    const size_t floats = next.values.size();
+    const int per = job_.optimizer->state_per_parameter();
+    Serial serial;
+    for (int unit = part.units.first; unit <= part.units.last; ++unit) {
+      const FloatRange parameters = job_.layout->Parameters(unit);
+      for (int64_t i = 0; i < record.slice.size(); ++i) {
+        const int64_t place = part.range.begin + record.slice.begin + i;
+        if (job_.layout->UnitAt(place) != unit) continue;
+        const auto at = static_cast<size_t>(place - part.range.begin);
+        if (place >= parameters.end) {
+          next.values[at] = mean[static_cast<size_t>(i)];
+          continue;
+        }
+        std::vector<float> state(static_cast<size_t>(per));
+        for (size_t k = 0; k < state.size(); ++k) state[k] = next.state[k * floats + at];
+        job_.optimizer->Apply(step,
+                              {.parameters = std::span(&next.values[at], 1),
+                               .gradients = std::span(&mean[static_cast<size_t>(i)], 1),
+                               .state = state},
+                              0, 1, serial);
+        for (size_t k = 0; k < state.size(); ++k) next.state[k * floats + at] = state[k];
+      }
+    }
+  }
+
+  const Job& job_;
+  std::vector<Part> parts_;
+};
+
+// ---- a disk
+
+struct DiskRecord {
+  int64_t round = 0;
+  FloatRange slice = {};
+  std::vector<float> mean = {};
+  std::vector<Contribution> contributions = {};
+};
+
+// What survives a crash.
+struct Disk {
+  uint64_t epoch = 0;
+  bool has_snapshot = false;
+  int64_t round = 0;
+  std::vector<float> values = {};
+  std::vector<float> state = {};
+  std::vector<float> older = {};
+  std::vector<DiskRecord> records = {};
+  bool full = false;
+
+  // The round that a server would open, and what is closed of it.
+  int64_t OpenRound(int64_t floats, std::vector<FloatRange>* closed) const {
+    int64_t open = round;
+    net::RangeSet covered;
+    for (const DiskRecord& r : records) {
+      if (r.round != open) continue;
+      covered.Add(r.slice);
+      closed->push_back(r.slice);
+      if (covered.Covers({0, floats})) {
+        ++open;
+        covered.Clear();
+        closed->clear();
+      }
+    }
+    return open;
+  }
+};
+
+class MemoryKeeper final : public Keeper {
+ public:
+  MemoryKeeper(Disk& disk, net::LoopbackNet& net, Rng& rng,
+               std::function<void(const JournalRecord&)> closed, std::function<void()> wake)
+      : disk_(disk), net_(net), rng_(rng), closed_(std::move(closed)), wake_(std::move(wake)) {}
+
+  void Append(const JournalRecord& record) override {
+    closed_(record);
+    DiskRecord copy{record.round, record.slice,
+                    std::vector<float>(record.mean.begin(), record.mean.end()),
+                    record.contributions};
+    Later([this, copy = std::move(copy)] {
+      KeptEvent event{.kind = KeptEvent::Kind::kAppended, .round = copy.round, .slice = copy.slice};
+      if (disk_.full || broken_) {
+        broken_ = true;
+        event.status = Status::Unavailable("the disk is full");
+      } else {
+        disk_.records.push_back(copy);
+      }
+      done_.push_back(std::move(event));
+    });
+  }
+
+  void Checkpoint(const Snapshot& snapshot) override {
+    Later([this, round = snapshot.round,
+           values = std::vector<float>(snapshot.values.begin(), snapshot.values.end()),
+           state =
+               std::vector<float>(snapshot.optimizer_state.begin(), snapshot.optimizer_state.end()),
+           older = std::vector<float>(snapshot.older_values.begin(), snapshot.older_values.end())] {
+      KeptEvent event{.kind = KeptEvent::Kind::kCheckpointed, .round = round};
+      if (disk_.full) {
+        broken_ = true;
+        event.status = Status::Unavailable("the disk is full");
+      } else {
+        broken_ = false;
+        disk_.has_snapshot = true;
+        disk_.round = round;
+        disk_.values = values;
+        disk_.state = state;
+        disk_.older = older;
+        disk_.records.clear();
+      }
+      done_.push_back(std::move(event));
+    });
+  }
+
+  std::vector<KeptEvent> Poll() override { return std::exchange(done_, {}); }
+
+  // Some of what was under way gets there all the same.
+  void Crash() {
+    const int64_t kept = rng_.Between(0, static_cast<int64_t>(waiting_.size()));
+    for (int64_t i = 0; i < kept; ++i) waiting_[static_cast<size_t>(i)]();
+    waiting_.clear();
+  }
+
+ private:
+  void Later(std::function<void()> what) {
+    waiting_.push_back(std::move(what));
+    net_.At(net_.now_ns() + rng_.Between(1, 50) * kMs, [this, alive = std::weak_ptr(alive_)] {
+      if (alive.expired() || waiting_.empty()) return;
+      waiting_.front()();  // in order, whatever the delay
+      waiting_.pop_front();
+      wake_();
+    });
+  }
+
+  Disk& disk_;
+  net::LoopbackNet& net_;
+  Rng& rng_;
+  const std::function<void(const JournalRecord&)> closed_;
+  const std::function<void()> wake_;
+  std::deque<std::function<void()>> waiting_;
+  std::vector<KeptEvent> done_;
+  bool broken_ = false;
+  std::shared_ptr<int> alive_ = std::make_shared<int>();
+};
+
+// ---- the run
+
+class Simulation {
+ public:
+  explicit Simulation(uint64_t seed)
+      : job_(seed),
+        model_(job_),
+        rng_(seed, 2),
+        net_(seed, job_.segment_bytes + net::kEnvelopeBytes + 4096),
+        log_(sink_, LogLevel::kWarning) {
+    servers_.resize(static_cast<size_t>(job_.shards));
+    workers_.resize(static_cast<size_t>(job_.workers));
+  }
+
+  SimulationResult Run() {
+    net_.tap = [this](const std::string& topic, const net::Payload& payload) {
+      if (trace_) Trace(topic, payload);
+      if (rng_.Fraction() < 0.02 && recorded_.size() < 200) recorded_.emplace_back(topic, payload);
+    };
+    for (int s = 0; s < job_.shards; ++s) StartServer(s);
+    for (int w = 0; w < job_.workers; ++w) StartWorker(w);
+    PlanFaults();
+    int64_t events = 0;
+    while (result_.violation.empty() && !Ended() && net_.Step()) {
+      if (net_.now_ns() > kEnd || ++events > kMostEvents) {
+        Violate("the job did not end after the faults had (I7); " + Where());
+      }
+    }
+    if (result_.violation.empty()) CheckEnd();
+    result_.event_hash = net_.event_hash();
+    result_.delivered = net_.delivered();
+    result_.virtual_ns = net_.now_ns();
+    return result_;
+  }
+
+ private:
+  struct ServerNode final : net::TransportEvents {
+    Simulation* sim = nullptr;
+    int shard = 0;
+    Disk disk = {};
+    std::unique_ptr<MemoryKeeper> keeper;
+    std::unique_ptr<net::LoopbackNet::Endpoint> endpoint;
+    std::unique_ptr<Server> server;
+    Serial serial;
+    int64_t last_round = 0;
+    bool finished = false;
+    uint64_t life = 0;  // counts starts, so that what was planned for an earlier one is dropped
+    int64_t tick_ns = 0;
+
+    void Connected(const net::ConnectionLimits& l) override { server->Connected(l), After(); }
+    void Disconnected(const Status& s) override { server->Disconnected(s), After(); }
+    void Received(const std::string& t, net::Payload p, bool r) override {
+      server->Received(t, std::move(p), r);
+      After();
+    }
+    void PublishProblem(const std::string&, const Status&) override {}
+    void After() { sim->AfterServer(*this); }
+  };
+
+  struct WorkerNode final : net::TransportEvents {
+    Simulation* sim = nullptr;
+    int index = 0;
+    uint64_t life = 0;
+    int64_t tick_ns = 0;
+    std::unique_ptr<net::LoopbackNet::Endpoint> endpoint;
+    std::unique_ptr<net::WorkerSession> session;
+    // The step under way.
+    std::optional<net::WorkerSession::Attempt> attempt;
+    int next_unit = 0;
+    std::vector<float> values;
+    std::vector<float> gradients;
+    bool backward = false;
+
+    void Connected(const net::ConnectionLimits& l) override { session->Connected(l), After(); }
+    void Disconnected(const Status& s) override { session->Disconnected(s), After(); }
+    void Received(const std::string& t, net::Payload p, bool r) override {
+      session->Received(t, std::move(p), r);
+      After();
+    }
+    void PublishProblem(const std::string&, const Status&) override {}
+    void After() { sim->AfterWorker(*this); }
+  };
+
+  // -- servers
+
+  void StartServer(int shard) {
+    std::unique_ptr<ServerNode>& slot = servers_[static_cast<size_t>(shard)];
+    const bool first = slot == nullptr;
+    if (first) slot = std::make_unique<ServerNode>();
+    ServerNode& node = *slot;
+    node.sim = this;
+    node.shard = shard;
+    const uint64_t life = ++node.life;
+    node.keeper = std::make_unique<MemoryKeeper>(
+        node.disk, net_, rng_,
+        [this, shard](const JournalRecord& record) {
+          ++result_.rounds_recorded;
+          const std::string wrong = model_.Close(shard, record);
+          if (!wrong.empty()) Violate(wrong + ", round " + std::to_string(record.round));
+        },
+        [this, &node, life] {
+          if (node.life == life && node.server) AfterServer(node);
+        });
+    const std::string level = net::JobLevel("job", shard, job_.shards);
+    node.endpoint = net_.Join(
+        [level](const std::string& topic) {
+          const auto parts = net::ParseTopic(topic);
+          return parts && parts->job_level == level && parts->lane != net::Lane::kPull;
+        },
+        node);
+    ServerSetting setting{.job = "job",
+                          .shard = shard,
+                          .shards = job_.shards,
+                          .epoch = ++node.disk.epoch,
+                          .welcome = {.model = "toy",
+                                      .input = {1, 1, 1},
+                                      .classes = 2,
+                                      .rounds = job_.rounds,
+                                      .batch = 8,
+                                      .heartbeat_ms = 500,
+                                      .worker_timeout_ms = 3000,
+                                      .window_bytes = static_cast<uint64_t>(job_.window_bytes),
+                                      .segment_bytes = static_cast<uint64_t>(job_.segment_bytes),
+                                      .model_hash = job_.hash},
+                          .slice_floats = job_.slice_floats,
+                          .workers = job_.workers,
+                          .quorum = job_.quorum,
+                          .round_deadline_ns = job_.deadline_ns,
+                          .checkpoint_every = job_.checkpoint_every,
+                          .learning_rate = 0.05};
+    auto server = Server::Create(setting, {.layout = *job_.layout,
+                                           .optimizer = *job_.optimizer,
+                                           .transport = *node.endpoint,
+                                           .keeper = *node.keeper,
+                                           .parallel = node.serial,
+                                           .clock = net_.clock(),
+                                           .log = log_});
+    if (!server.ok()) return Violate("no server: " + server.status().message());
+    node.server = std::move(*server);
+    const FloatRange part = job_.layout->Units(model_.units(shard).first, model_.units(shard).last);
+    if (node.disk.has_snapshot) {
+      const Recovery recovery = node.server->recovery();
+      Status status = recovery.snapshot({.round = node.disk.round,
+                                         .values = node.disk.values,
+                                         .optimizer_state = node.disk.state,
+                                         .older_values = node.disk.older});
+      for (const DiskRecord& r : node.disk.records) {
+        if (status.ok()) {
+          status = recovery.record({.round = r.round,
+                                    .slice = r.slice,
+                                    .mean = r.mean,
+                                    .contributions = r.contributions});
+        }
+      }
+      if (!status.ok()) return Violate("no recovery: " + status.message());
+    } else {
+      for (int64_t i = 0; i < part.size(); ++i) {
+        node.server->first_values()[static_cast<size_t>(i)] = Model::FirstValue(part.begin + i);
+      }
+    }
+    if (const Status status = node.server->Start(); !status.ok()) {
+      return Violate("no start: " + status.message());
+    }
+    std::vector<FloatRange> closed;
+    const int64_t open = node.disk.OpenRound(part.size(), &closed);
+    if (node.server->round() != open) {
+      return Violate("the server came back at round " + std::to_string(node.server->round()) +
+                     " and the disk has " + std::to_string(open) + " (I2)");
+    }
+    if (!first) model_.GoBack(shard, open, closed);
+    node.last_round = node.server->round();
+    node.endpoint->Connect();
+  }
+
+  void CrashServer(int shard) {
+    ServerNode& node = *servers_[static_cast<size_t>(shard)];
+    if (!node.server || node.finished) return;
+    ++result_.server_crashes;
+    ++node.life;
+    node.endpoint.reset();
+    node.keeper->Crash();
+    node.server.reset();
+    node.keeper.reset();
+    net_.At(net_.now_ns() + rng_.Between(1, 4000) * kMs, [this, shard] {
+      if (!servers_[static_cast<size_t>(shard)]->server) StartServer(shard);
+    });
+  }
+
+  void AfterServer(ServerNode& node) {
+    node.server->Tick();
+    if (!node.server->failure().ok()) {
+      return Violate("the server gave up: " + node.server->failure().message());
+    }
+    if (node.server->round() < node.last_round) return Violate("a committed round was undone (I2)");
+    if (node.server->round() > node.last_round) {
+      node.last_round = node.server->round();
+      const std::string wrong = model_.Check(node.shard, node.last_round, node.server->values());
+      if (!wrong.empty()) return Violate(wrong);
+    }
+    if (node.server->done() && !node.finished) {
+      node.finished = true;
+      // It lingers for those who did not hear, then goes home.
+      net_.At(net_.now_ns() + 60 * kSecond, [this, &node] {
+        if (node.server && Ended()) node.endpoint->Disconnect(false);
+      });
+    }
+    Schedule(node, node.server->next_tick_ns(), [this, &node] {
+      if (node.server) AfterServer(node);
+    });
+  }
+
+  // -- workers
+
+  void StartWorker(int w) {
+    std::unique_ptr<WorkerNode>& slot = workers_[static_cast<size_t>(w)];
+    if (slot == nullptr) slot = std::make_unique<WorkerNode>();
+    WorkerNode& node = *slot;
+    node.sim = this;
+    node.index = w;
+    ++node.life;
+    node.attempt.reset();
+    node.backward = false;
+    const std::string name = Job::WorkerName(w);
+    node.endpoint = net_.Join(
+        [name](const std::string& topic) {
+          const auto parts = net::ParseTopic(topic);
+          return parts && parts->worker == name && parts->lane == net::Lane::kPull;
+        },
+        node);
+    const net::WorkerSession::Setting setting{.job = "job",
+                                              .worker = name,
+                                              .incarnation = rng_.Next() | 1,
+                                              .shards = job_.shards,
+                                              .model_hash = job_.hash,
+                                              .batch = job_.batch[static_cast<size_t>(w)],
+                                              .software = "simulation"};
+    node.session =
+        std::make_unique<net::WorkerSession>(setting, *job_.layout, *node.endpoint, net_.clock());
+    for (int s = 0; s < job_.shards; ++s) {
+      node.endpoint->SetWill(
+          net::TopicOf(net::JobLevel("job", s, job_.shards), name, net::Lane::kControl),
+          net::WorkerSession::LastWill(setting, s));
+    }
+    node.endpoint->Connect();
+  }
+
+  void CrashWorker(int w) {
+    WorkerNode& node = *workers_[static_cast<size_t>(w)];
+    if (!node.session || node.session->done()) return;
+    ++result_.worker_crashes;
+    ++node.life;
+    node.endpoint.reset();
+    node.session.reset();
+    net_.At(net_.now_ns() + rng_.Between(1, 3000) * kMs, [this, w] {
+      if (!workers_[static_cast<size_t>(w)]->session) StartWorker(w);
+    });
+  }
+
+  void AfterWorker(WorkerNode& node) {
+    node.session->Tick();
+    if (!node.session->failure().ok()) {
+      return Violate("a worker gave up: " + node.session->failure().message());
+    }
+    if (node.session->done()) node.session->Leave("the job is done");
+    Compute(node);
+    Schedule(node, node.session->next_tick_ns(), [this, &node] {
+      if (node.session) AfterWorker(node);
+    });
+  }
+
+  void Compute(WorkerNode& node) {
+    if (node.backward) return;
+    if (!node.attempt) {
+      node.attempt = node.session->NextAttempt();
+      if (!node.attempt) return;
+      node.session->Begin(*node.attempt);
+      node.next_unit = 0;
+      node.values.assign(static_cast<size_t>(job_.layout->floats()), 0.0f);
+    }
+    while (node.next_unit < job_.layout->unit_count()) {
+      const auto state = node.session->Look(*node.attempt, node.next_unit);
+      if (state == net::WorkerSession::UnitState::kWaiting) return;
+      if (state == net::WorkerSession::UnitState::kGone) {
+        node.attempt.reset();
+        return Again(node);
+      }
+      const auto copy = [&](std::span<const float> from, FloatRange to) {
+        std::copy(from.begin(), from.end(), node.values.begin() + to.begin);
+      };
+      copy(node.session->Parameters(node.next_unit), job_.layout->Parameters(node.next_unit));
+      copy(node.session->Statistics(node.next_unit), job_.layout->Statistics(node.next_unit));
+      ++node.next_unit;
+    }
+    node.gradients = job_.Gradients(node.values, node.index, node.attempt->round);
+    node.backward = true;
+    node.next_unit = job_.layout->unit_count() - 1;
+    Backward(node);
+  }
+
+  void Backward(WorkerNode& node) {
+    net_.At(net_.now_ns() + rng_.Between(1, 60) * kMs, [this, &node, life = node.life] {
+      if (node.life != life || !node.session) return;
+      const auto part = [&](FloatRange range) {
+        return std::span<const float>(node.gradients)
+            .subspan(static_cast<size_t>(range.begin), static_cast<size_t>(range.size()));
+      };
+      node.session->Release(*node.attempt, node.next_unit,
+                            part(job_.layout->Parameters(node.next_unit)),
+                            part(job_.layout->Statistics(node.next_unit)));
+      if (--node.next_unit >= 0) return Backward(node);
+      node.backward = false;
+      node.attempt.reset();
+      AfterWorker(node);
+    });
+  }
+
+  void Again(WorkerNode& node) {
+    net_.At(net_.now_ns() + 1, [this, &node, life = node.life] {
+      if (node.life == life && node.session) AfterWorker(node);
+    });
+  }
+
+  // -- faults
+
+  void PlanFaults() {
+    net::LoopbackFaults faults;
+    const auto maybe = [&](double most) {
+      return rng_.Between(0, 2) == 0 ? rng_.Fraction() * most : 0.0;
+    };
+    faults.lose = maybe(0.3);
+    faults.twice = maybe(0.3);
+    faults.damage = maybe(0.01);
+    faults.least_delay_ns = kMs;
+    faults.most_delay_ns = rng_.Between(0, 1) == 0 ? 2 * kMs : rng_.Between(2, 1500) * kMs;
+    if (rng_.Between(0, 3) == 0) faults.queue_limit = static_cast<size_t>(rng_.Between(2, 20));
+    net_.SetFaults(faults);
+    const int64_t count = rng_.Between(0, 12);
+    for (int64_t i = 0; i < count; ++i) {
+      net_.At(net_.now_ns() + rng_.Between(0, kFaultsEnd / kMs) * kMs, [this] { OneFault(); });
+    }
+    net_.At(kFaultsEnd, [this] {
+      net_.SetFaults({});
+      for (const auto& node : servers_) node->disk.full = false;
+    });
+  }
+
+  void OneFault() {
+    if (net_.now_ns() >= kFaultsEnd) return;
+    const int shard = static_cast<int>(rng_.Between(0, job_.shards - 1));
+    const int worker = static_cast<int>(rng_.Between(0, job_.workers - 1));
+    ServerNode& server = *servers_[static_cast<size_t>(shard)];
+    WorkerNode& node = *workers_[static_cast<size_t>(worker)];
+    switch (rng_.Between(0, 7)) {
+      case 0:
+        return CrashServer(shard);
+      case 1:
+        return CrashWorker(worker);
+      case 2:
+        return net_.RestartBroker(rng_.Between(1, 3000) * kMs);
+      case 3:
+        return net_.FreezeBroker(net_.now_ns() + rng_.Between(1, 15000) * kMs);
+      case 4: {  // a link that is dead and does not say so
+        if (!node.endpoint) return;
+        node.endpoint->Cut(true);
+        net_.At(net_.now_ns() + rng_.Between(1, 8000) * kMs, [&node, life = node.life] {
+          if (node.life == life && node.endpoint) node.endpoint->Cut(false);
+        });
+        return;
+      }
+      case 5: {
+        server.disk.full = true;
+        net_.At(net_.now_ns() + rng_.Between(1, 8000) * kMs,
+                [&server] { server.disk.full = false; });
+        return;
+      }
+      case 6: {  // someone repeats what was said before
+        for (int64_t i = rng_.Between(1, 30); i > 0 && !recorded_.empty(); --i) {
+          const auto [topic, payload] = recorded_[static_cast<size_t>(
+              rng_.Between(0, static_cast<int64_t>(recorded_.size()) - 1))];
+          if (node.endpoint) node.endpoint->Publish(topic, payload);
+        }
+        return;
+      }
+      default: {  // and someone talks nonsense
+        if (!node.endpoint) return;
+        std::vector<std::byte> noise(static_cast<size_t>(rng_.Between(0, 200)));
+        for (std::byte& b : noise) b = static_cast<std::byte>(rng_.Between(0, 255));
+        node.endpoint->Publish("weft/" + net::JobLevel("job", shard, job_.shards) + "/evil/push",
+                               net::Payload::CopyOf(noise));
+        return;
+      }
+    }
+  }
+
+  // -- the end
+
+  bool Ended() const {
+    return std::all_of(servers_.begin(), servers_.end(),
+                       [](const auto& s) { return s->server && s->finished; }) &&
+           std::all_of(workers_.begin(), workers_.end(),
+                       [](const auto& w) { return w->session && w->session->done(); });
+  }
+
+  void CheckEnd() {
+    if (job_.strict) {
+      // I3: with everybody in every round there is one result, whatever happened on the way.
+      Model undisturbed(job_);
+      for (int64_t round = 0; round < job_.rounds; ++round) {
+        const std::vector<float> values = *undisturbed.Whole(round);
+        std::vector<JournalRecord> records(static_cast<size_t>(job_.shards));
+        std::vector<std::vector<float>> means(records.size());
+        for (size_t s = 0; s < records.size(); ++s) {
+          const auto units = undisturbed.units(static_cast<int>(s));
+          const FloatRange part = job_.layout->Units(units.first, units.last);
+          std::vector<float> sum(static_cast<size_t>(part.size()), 0.0f);
+          float weights = 0;
+          for (int w = 0; w < job_.workers; ++w) {
+            const auto weight = static_cast<float>(job_.batch[static_cast<size_t>(w)]);
+            const std::vector<float> g = job_.Gradients(values, w, round);
+            weights += weight;
+            for (size_t i = 0; i < sum.size(); ++i) {
+              const float one = g[static_cast<size_t>(part.begin) + i];
+              sum[i] = job_.workers == 1 ? one : sum[i] + weight * one;
+            }
+            records[s].contributions.push_back(
+                {Job::WorkerName(w), job_.batch[static_cast<size_t>(w)]});
+          }
+          if (job_.workers > 1) {
+            for (float& f : sum) f = f / weights;
+          }
+          means[s] = std::move(sum);
+          records[s].round = round;
+          records[s].slice = {0, part.size()};
+          records[s].mean = means[s];
+        }
+        for (size_t s = 0; s < records.size(); ++s) {
+          const std::string wrong = undisturbed.Close(static_cast<int>(s), records[s]);
+          if (!wrong.empty()) return Violate("the undisturbed run is wrong: " + wrong);
+        }
+      }
+      for (const auto& node : servers_) {
+        const std::string wrong =
+            undisturbed.Check(node->shard, job_.rounds, node->server->values());
+        if (!wrong.empty()) return Violate("not the undisturbed result: " + wrong);
+      }
+    }
+    for (const auto& node : workers_) {
+      // I8: what was sent has an answer, or was overtaken.
+      const net::SegmentSender::Ledger ledger = node->session->ledger();
+      if (ledger.acknowledged + ledger.refused + ledger.expired > ledger.queued) {
+        return Violate("a segment has two verdicts (I8)");
+      }
+    }
+  }
+
+  // A node asks after every event; of its ticks only the earliest is planned. Never at once, so
+  // that time goes on.
+  template <typename Node, typename What>
+  void Schedule(Node& node, int64_t ns, What what) {
+    if (ns == INT64_MAX) return;
+    ns = std::max(ns, net_.now_ns() + kMs);
+    if (node.tick_ns > net_.now_ns() && node.tick_ns <= ns) return;
+    node.tick_ns = ns;
+    net_.At(ns, [&node, ns, what] {
+      if (node.tick_ns != ns) return;  // an earlier one took its place
+      node.tick_ns = 0;
+      what();
+    });
+  }
+
+  void Violate(const std::string& what) {
+    if (result_.violation.empty()) result_.violation = what;
+  }
+
+  void Trace(const std::string& topic, const net::Payload& payload) const {
+    const auto decoded = net::Decode(payload.bytes());
+    const auto* message = std::get_if<net::Message>(&decoded);
+    if (message == nullptr) return;
+    constexpr const char* kNames[] = {"Hello", "Welcome", "Refuse",    "Plan",    "Segment",
+                                      "Ack",   "Nack",    "Heartbeat", "Goodbye", "Telemetry"};
+    std::printf("%9.3f %s %s epoch %llu round %lld incarnation %04llx",
+                static_cast<double>(net_.now_ns()) * 1e-9, topic.c_str(),
+                kNames[message->body.index()],
+                static_cast<unsigned long long>(message->header.epoch),
+                static_cast<long long>(message->header.round),
+                static_cast<unsigned long long>(message->header.incarnation & 0xFFFF));
+    if (const auto* nack = std::get_if<net::Nack>(&message->body)) {
+      std::printf(" %s of %llu", std::string(net::Name(nack->refusal.reason)).c_str(),
+                  static_cast<unsigned long long>(nack->sequence));
+    }
+    if (const auto* s = std::get_if<net::Segment>(&message->body)) {
+      std::printf(" #%llu units %u-%u at %llu, %zu bytes",
+                  static_cast<unsigned long long>(s->sequence), s->first_unit, s->last_unit,
+                  static_cast<unsigned long long>(s->offset), s->data.size());
+    }
+    if (const auto* w = std::get_if<net::Welcome>(&message->body)) {
+      std::printf(" ticket %llu first %lld", static_cast<unsigned long long>(w->ticket),
+                  static_cast<long long>(w->first_round));
+    }
+    if (const auto* p = std::get_if<net::Plan>(&message->body)) {
+      std::printf(" ticket %llu", static_cast<unsigned long long>(p->ticket));
+    }
+    if (const auto* a = std::get_if<net::Ack>(&message->body)) {
+      for (const uint64_t s : a->sequences) {
+        std::printf(" #%llu", static_cast<unsigned long long>(s));
+      }
+    }
+    std::printf("\n");
+  }
+
+  std::string Where() const {
+    std::string text;
+    for (const auto& node : servers_) {
+      if (!node->server) {
+        text += " [no server]";
+        continue;
+      }
+      const ServerStatus s = node->server->status();
+      text += " [server " + std::to_string(node->shard) + " round " + std::to_string(s.round) +
+              " of " + std::to_string(s.rounds) + " slices " + std::to_string(s.slices_closed) +
+              "/" + std::to_string(s.slices) + " needs " + std::to_string(s.needed) +
+              (s.waits_for_disk ? " waits for disk" : "") + ":";
+      for (const WorkerStatus& w : s.workers) {
+        text += " " + w.name + (w.in_round ? "+" : "-") + (w.complete ? "c" : "");
+      }
+      text += "]";
+    }
+    for (const auto& node : workers_) {
+      if (!node->session) {
+        text += " (no worker)";
+        continue;
+      }
+      const auto ledger = node->session->ledger();
+      text += " (" + Job::WorkerName(node->index) + (node->session->joined() ? " joined" : "") +
+              (node->session->done() ? " done" : "") + " attempt " +
+              (node->attempt ? std::to_string(node->attempt->round) + " unit " +
+                                   std::to_string(node->next_unit)
+                             : "none") +
+              " q" + std::to_string(ledger.queued) + " a" + std::to_string(ledger.acknowledged) +
+              " r" + std::to_string(ledger.refused) + " x" + std::to_string(ledger.expired) + ")";
+    }
+    return text;
+  }
+
+  const bool trace_ = std::getenv("WEFT_TRACE") != nullptr;  // shows what everybody says
+  Job job_;
+  Model model_;
+  Rng rng_;
+  net::LoopbackNet net_;
+  SilentSink sink_;
+  Logger log_;
+  std::vector<std::pair<std::string, net::Payload>> recorded_;
+  std::vector<std::unique_ptr<ServerNode>> servers_;
+  std::vector<std::unique_ptr<WorkerNode>> workers_;
+  SimulationResult result_;
+};
+
+}  // namespace
+
+SimulationResult Simulate(uint64_t seed) { return Simulation(seed).Run(); }
+
+}  // namespace weft::ps
