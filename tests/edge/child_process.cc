@@ -14,12 +14,25 @@
 
 namespace weft::apps {
 
-std::vector<std::string> EdgeCommand(const std::vector<std::string>& arguments) {
+namespace {
+
+std::vector<std::string> CommandOf(const char* program, const std::vector<std::string>& arguments) {
   std::vector<std::string> command;
-  std::istringstream words(WEFT_EDGE);  // CMakeLists.txt sets it: words with '|' between them
+  std::istringstream words(program);
   for (std::string word; std::getline(words, word, '|');) command.push_back(word);
   command.insert(command.end(), arguments.begin(), arguments.end());
   return command;
+}
+
+}  // namespace
+
+// CMakeLists.txt sets both: words with '|' between them.
+std::vector<std::string> EdgeCommand(const std::vector<std::string>& arguments) {
+  return CommandOf(WEFT_EDGE, arguments);
+}
+
+std::vector<std::string> PsCommand(const std::vector<std::string>& arguments) {
+  return CommandOf(WEFT_PS, arguments);
 }
 
 ChildProcess::ChildProcess(const std::vector<std::string>& command) {

@@ -75,7 +75,7 @@ TEST(EdgeRefusals, AMistypedFlagIsAnsweredInOneLine) {
       {"--optimizer", "adam", "--optimizer"},
       {"--schedule", "linear", "'linear'"},
       {"--epochs", "1", "--epochs"},  // beside --steps
-      {"--memory-budget", "lots", "'lots' is no amount of memory"},
+      {"--memory-budget", "lots", "'lots' is no number of bytes"},
       {"--memory-budget", "1MiB", "1MiB is below the"},
       {"--init", "/nowhere.safetensors", "/nowhere.safetensors"},
       {"--config", "/nowhere.toml", "/nowhere.toml"},
@@ -90,7 +90,7 @@ TEST(EdgeRefusals, WhatIsMissingIsAnsweredInOneLine) {
   CheckRefusal(folder.Type({"train", "--local", "--model", "lenet5"}), "--data");
   CheckRefusal(folder.Type({"train", "--local", "--data", "mnist:."}), "--model");
   CheckRefusal(folder.Type({"train", "--model", "lenet5", "--data", "synthetic:1x28x28:10"}),
-               "add --local to train alone");
+               "or --local to train alone");
   CheckRefusal(folder.Type(folder.Lenet({"--resume"})), "--resume needs --checkpoint DIR");
 }
 

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole jobs by the programs themselves over a real broker: the model they end with is, bit for
+// bit, that of one process that does the same work in turn, whatever is killed on the way.
+// CMakeLists.txt says how often a build kills: WEFT_JOB_KILLS.
+#include <cstdlib>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "core/rng.h"
+#include "tests/edge/child_process.h"
+#include "tests/files/scratch_folder.h"
+#include "tests/job/lenet_job.h"
+#include "tests/mqtt/broker.h"
+
+#include <CppUTest/TestHarness.h>
+
+namespace weft::apps {
+namespace {
+
+using nlohmann::json;
+
+// Reads a server's or worker's lines to the end; the last one's hash.
+std::string FinalHash(ChildProcess& process) {
+  std::string hash;
+  while (const std::optional<std::string> line = process.NextLine()) {
+    const json object = json::parse(*line);
+    if (object.contains("final")) hash = object["model_hash"];
+  }
+  return hash;
+}
+
+int Kills() {
+  const char* text = std::getenv("WEFT_JOB_KILLS");
+  return text == nullptr ? WEFT_JOB_KILLS : std::atoi(text);
+}
+
+}  // namespace
+
+TEST_GROUP(Job) {
+  ScratchFolder folder;
+  net::Broker broker;
+  LenetJob job;
+  std::vector<std::unique_ptr<ChildProcess>> servers;
+  std::vector<std::unique_ptr<ChildProcess>> workers;
+
+  void StartServer(const std::vector<std::string>& more = {}) {
+    servers.push_back(std::make_unique<ChildProcess>(
+        PsCommand(job.PsArguments(broker.port(), folder.Path("state"), more))));
+  }
+  void StartWorkers(const std::vector<std::string>& more = {}) {
+    for (int w = 0; w < job.workers; ++w) {
+      workers.push_back(std::make_unique<ChildProcess>(
+          EdgeCommand(job.EdgeArguments(broker.port(), w, more))));
+    }
+  }
+};
+
+TEST(Job, FourWorkersGetTheModelOfOneProcessThatDoesTheirWorkInTurn) {
+  StartServer();
+  StartWorkers({"--json"});
+  const std::string expected = job.ExpectedHash();
+  STRCMP_EQUAL(expected.c_str(), FinalHash(*servers[0]).c_str());
+  LONGS_EQUAL(0, servers[0]->Wait());
+  for (const auto& worker : workers) {
+    STRCMP_EQUAL(expected.c_str(), FinalHash(*worker).c_str());
+    LONGS_EQUAL(0, worker->Wait());
+  }
+}
+
+TEST(Job, SlicesAndSmallSegmentsChangeNoBit) {
+  job.optimizer = "adamw";
+  StartServer({"--slice", "20kB", "--segment", "8KiB", "--window", "16KiB"});
+  StartWorkers();
+  STRCMP_EQUAL(job.ExpectedHash().c_str(), FinalHash(*servers[0]).c_str());
+}
+
+TEST(Job, ThreeServersGetTheModelOfOne) {
+  for (const char* shard : {"0/3", "1/3", "2/3"}) {
+    servers.push_back(std::make_unique<ChildProcess>(PsCommand(
+        job.PsArguments(broker.port(), folder.Path(std::string("state") + shard[0]),
+                        {"--shard", shard}))));
+  }
+  StartWorkers({"--json", "--shards", "3"});
+  const std::string expected = job.ExpectedHash();
+  for (const auto& worker : workers) {
+    STRCMP_EQUAL(expected.c_str(), FinalHash(*worker).c_str());
+    LONGS_EQUAL(0, worker->Wait());
+  }
+}
+
+TEST(Job, KilledAtRandomItEndsWithTheSameModel) {
+  const int kills = Kills();
+  job.rounds = 4 * kills + 20;
+  const std::vector<std::string> slices = {"--slice", "40kB", "--checkpoint-every", "7"};
+  StartServer(slices);
+  StartWorkers();
+  Rng rng(11);
+  for (int kill = 0; kill < kills; ++kill) {
+    // Some rounds in peace, so that it strikes anywhere.
+    for (int64_t lines = rng.Between(1, 2); lines > 0; --lines) {
+      CHECK_TRUE(servers[0]->NextLine().has_value());
+    }
+    switch (rng.Between(0, 2)) {
+      case 0: {
+        const auto w = static_cast<size_t>(rng.Between(0, job.workers - 1));
+        CHECK_TRUE(workers[w]->Kill());
+        workers[w] = std::make_unique<ChildProcess>(
+            EdgeCommand(job.EdgeArguments(broker.port(), static_cast<int>(w))));
+        break;
+      }
+      case 1:
+        CHECK_TRUE(servers[0]->Kill());
+        servers.clear();
+        StartServer(slices);
+        break;
+      default:
+        broker.Kill9();
+        broker.Restart();
+    }
+  }
+  STRCMP_EQUAL(job.ExpectedHash().c_str(), FinalHash(*servers[0]).c_str());
+  LONGS_EQUAL(0, servers[0]->Wait());
+}
+
+TEST(Job, ASecondServerOnTheSameStateIsRefused) {
+  StartServer();
+  StartWorkers();
+  CHECK_TRUE(servers[0]->NextLine().has_value());  // it is there
+  ChildProcess second(PsCommand(job.PsArguments(broker.port(), folder.Path("state"))));
+  LONGS_EQUAL(1, second.Wait());
+  LONGS_EQUAL(64, FinalHash(*servers[0]).size());
+}
+
+}  // namespace weft::apps

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/job/lenet_job.h"
+
+#include "apps/compute/compute_stack.h"
+#include "apps/data/open_dataset.h"
+#include "apps/files/sha256.h"
+#include "core/model/zoo.h"
+#include "core/train/compute_step.h"
+#include "core/train/initialise.h"
+#include "core/train/optimizer.h"
+#include "core/train/schedule.h"
+
+namespace weft::apps {
+namespace {
+
+constexpr const char* kData = "synthetic:1x28x28:10:256";
+
+}  // namespace
+
+std::vector<std::string> LenetJob::PsArguments(int port, const std::string& state,
+                                               const std::vector<std::string>& more) const {
+  std::vector<std::string> all = {"serve",
+                                  "--broker",
+                                  "127.0.0.1:" + std::to_string(port),
+                                  "--job",
+                                  "digits",
+                                  "--state",
+                                  state,
+                                  "--model",
+                                  "lenet5",
+                                  "--input",
+                                  "1x28x28",
+                                  "--classes",
+                                  "10",
+                                  "--rounds",
+                                  std::to_string(rounds),
+                                  "--workers",
+                                  std::to_string(workers),
+                                  "--batch",
+                                  std::to_string(batch),
+                                  "--optimizer",
+                                  optimizer,
+                                  "--heartbeat",
+                                  "0.1",
+                                  "--worker-timeout",
+                                  "3",
+                                  "--threads",
+                                  "1",
+                                  "--json"};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+std::vector<std::string> LenetJob::EdgeArguments(int port, int worker,
+                                                 const std::vector<std::string>& more) const {
+  std::vector<std::string> all = {"train",
+                                  "--broker",
+                                  "127.0.0.1:" + std::to_string(port),
+                                  "--job",
+                                  "digits",
+                                  "--worker",
+                                  "w" + std::to_string(worker),
+                                  "--share",
+                                  std::to_string(worker) + "/" + std::to_string(workers),
+                                  "--data",
+                                  kData,
+                                  "--backend",
+                                  "ref",
+                                  "--threads",
+                                  "1"};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+std::string LenetJob::ExpectedHash() const {
+  const SteadyClock clock;
+  NullHooks hooks;
+  Serial serial;
+  const std::unique_ptr<train::Dataset> data = OpenDataset(kData, Split::kTrain).value();
+  const model::Graph graph = *model::BuildModel("lenet5", {.classes = 10, .input = {1, 28, 28}});
+  train::Parameters parameters(graph);
+  train::Initialise(parameters, 1, serial);
+  const std::unique_ptr<ComputeStack> compute =
+      ComputeStack::Create({.backend = "ref", .threads = 1}, clock).value();
+  const std::unique_ptr<train::Network> network =
+      train::Network::Create(parameters, compute->registry(), compute->parallel(), {.batch = batch})
+          .value();
+  std::vector<std::unique_ptr<train::BatchLoader>> loaders;
+  for (int w = 0; w < workers; ++w) {
+    loaders.push_back(
+        train::BatchLoader::Create(
+            *data, {.sampling = {.batch = batch, .worker = w, .workers = workers, .seed = 1},
+                    .height = 28,
+                    .width = 28})
+            .value());
+  }
+  const train::Optimizer steps =
+      optimizer == "adamw"
+          ? *train::Optimizer::Create(train::AdamW{.weight_decay = 5e-4})
+          : *train::Optimizer::Create(train::Sgd{.momentum = 0.9, .weight_decay = 5e-4});
+  const train::Schedule schedule = *train::ParseSchedule("cosine");
+  const size_t floats = parameters.values().size();
+  std::vector<float> state(floats * static_cast<size_t>(steps.state_per_parameter()), 0.0f);
+  std::vector<float> sum(floats);
+  for (int round = 0; round < rounds; ++round) {
+    float weights = 0;
+    std::fill(sum.begin(), sum.end(), 0.0f);
+    for (int w = 0; w < workers; ++w) {
+      const train::Batch part = *loaders[static_cast<size_t>(w)]->Next();
+      const Result<train::StepReport> report =
+          train::ComputeStep({.network = *network,
+                              .forward_hooks = hooks,
+                              .backward_hooks = hooks,
+                              .clock = clock,
+                              .seed = 1 + static_cast<uint64_t>(w)},
+                             round, part);
+      if (!report.ok()) return report.status().message();
+      const auto weight = static_cast<float>(batch);
+      weights += weight;
+      size_t at = 0;
+      for (int unit = 0; unit < parameters.units(); ++unit) {
+        for (const float g : network->Gradients(unit)) {
+          const volatile float product = weight * g;  // rounded, not fused with the sum
+          sum[at] = workers == 1 ? g : sum[at] + product;
+          ++at;
+        }
+      }
+    }
+    if (workers > 1) {
+      for (float& f : sum) f = f / weights;
+    }
+    steps.Apply({.number = round + 1, .learning_rate = 0.05 * schedule.FactorAt(round, rounds)},
+                {.parameters = parameters.values(), .gradients = sum, .state = state}, 0,
+                static_cast<int64_t>(floats), serial);
+    network->ParametersChanged();
+  }
+  return HexText(ModelHash(parameters));
+}
+
+}  // namespace weft::apps
