@@ -5,7 +5,8 @@
 # <build tree>/<name>.<Group>: release/sched.Planner. The groups are asked of the runner itself after
 # each link, through the emulator when cross compiling, so a new group needs no line here. A group
 # in which no test runs, or in which one is ignored, fails.
-# Tests run beside each other, so OpenMP's threads must not spin for long.
+# Tests run beside each other, so OpenMP's threads must not spin for long. One that is still running
+# after WEFT_TEST_TIMEOUT seconds, set where the suite is added, has failed.
 find_package(CppUTest REQUIRED)
 
 function(weft_add_suite name)
@@ -39,6 +40,7 @@ foreach(group IN LISTS groups)
   set_tests_properties(\"\${test}\" PROPERTIES
     WORKING_DIRECTORY \"${CMAKE_CURRENT_BINARY_DIR}\"
     ENVIRONMENT GOMP_SPINCOUNT=1000
+    TIMEOUT ${WEFT_TEST_TIMEOUT}
     FAIL_REGULAR_EXPRESSION \"tests, 0 ran,;checks, [1-9][0-9]* ignored,\")
 endforeach()
 ")

@@ -65,7 +65,9 @@ Result<JobAnswer> AskForJob(const net::WorkerSession::Setting& worker, net::Tran
                             const Clock& clock, const Logger& log, const std::atomic<bool>& stop) {
   Question question(worker, log);
   int64_t next_ask_ns = 0;
-  int asked = 0;
+  int64_t pause_ns = kSecond / 5;
+  const int64_t begin_ns = clock.NowNs();
+  bool told = false;
   while (!stop && !question.answer && question.refusal.ok()) {
     const int64_t now = clock.NowNs();
     if (question.connected && now >= next_ask_ns) {
@@ -76,14 +78,16 @@ Result<JobAnswer> AskForJob(const net::WorkerSession::Setting& worker, net::Tran
       transport.Publish(question.Topic(net::Lane::kControl),
                         net::Encode({.header = header,
                                      .body = net::Hello{.batch = 1, .software = worker.software}}));
-      next_ask_ns = now + kSecond;
-      if (++asked == 5) {
+      next_ask_ns = now + pause_ns;
+      pause_ns = std::min(2 * pause_ns, 2 * kSecond);
+      if (!told && now - begin_ns > 5 * kSecond) {
+        told = true;
         log.Warning("no server of job '" + worker.job + "' has answered yet on " +
                     question.Topic(net::Lane::kPull) +
                     "; is it running, and may this worker use its topics?");
       }
     }
-    transport.Poll(question, now + kSecond / 4);
+    transport.Poll(question, now + kSecond / 10);
   }
   if (question.answer) return JobAnswer{std::move(*question.answer), question.limits};
   if (!question.refusal.ok()) return question.refusal;

@@ -13,6 +13,7 @@
 #include "apps/weft/commands.h"
 #include "apps/weft/kernel_bench.h"
 #include "apps/weft/train_bench.h"
+#include "apps/weft/transport_bench_command.h"
 #include "bench/aggregate_bench.h"
 #include "bench/planner_bench.h"
 #include "core/clock.h"
@@ -27,6 +28,7 @@ struct BenchFlags {
   KernelBenchSetting kernels;
   bench::AggregateSetting aggregate;
   int aggregate_threads = 0;
+  TransportBenchFlags transport;
 };
 
 Status RunPlannerBench(bool as_json, Console& console) {
@@ -212,12 +214,16 @@ Command AddBenchCommand(CLI::App& app) {
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
   aggregate->add_flag("--json", flags->json, "One JSON object on stdout");
-  return {command, [flags, train, kernels, aggregate](Console& console) {
+  CLI::App* transport =
+      command->add_subcommand("transport", "Tensors through a broker, beside a bare TCP stream");
+  AddTransportBenchFlags(*transport, flags->transport);
+  return {command, [flags, train, kernels, aggregate, transport](Console& console) {
             flags->train.compute.times_file = DefaultTimesFile();
             flags->kernels.compute.times_file = DefaultTimesFile();
             if (train->parsed()) return RunTrainBench(*flags, console);
             if (kernels->parsed()) return RunKernelBench(*flags, console);
             if (aggregate->parsed()) return RunAggregateBench(*flags, console);
+            if (transport->parsed()) return RunTransportBench(flags->transport, console);
             return RunPlannerBench(flags->json, console);
           }};
 }

@@ -368,6 +368,8 @@ std::variant<Message, Refusal> Decode(std::span<const std::byte> bytes) {
   reader.Check(m.shard() < m.shards(), "shard", "is not below shards");
   reader.Check(m.round() >= 0, "round", "is negative");
   if (reader.refusal) return *reader.refusal;
+  // The verifier is content with a type alone.
+  if (m.body() == nullptr) return BadField("body", "is missing");
   switch (m.body_type()) {
     case wire::Body::Hello:
       message.body = reader.Read(*m.body_as_Hello());

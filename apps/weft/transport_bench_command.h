@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weft bench transport`: tensors through a real broker, beside a bare TCP stream.
+#pragma once
+
+#include <string>
+
+#include "apps/job/broker_flags.h"
+#include "apps/terminal/console.h"
+#include "core/status.h"
+
+namespace weft::apps {
+
+struct TransportBenchFlags {
+  BrokerFlags broker;
+  std::string tcp_address = "127.0.0.1";
+  bool json = false;
+};
+
+void AddTransportBenchFlags(CLI::App& command, TransportBenchFlags& flags);
+Status RunTransportBench(const TransportBenchFlags& flags, Console& console);
+
+}  // namespace weft::apps

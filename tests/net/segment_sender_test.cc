@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/segment_sender.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/rng.h"
+#include "net/range_set.h"
+
+#include <CppUTest/TestHarness.h>
+
+namespace weft::net {
+namespace {
+
+constexpr int64_t kMs = 1'000'000;
+constexpr int64_t kSecond = 1000 * kMs;
+
+OutgoingSegment Of(int64_t begin, int64_t end, int64_t round = 0) {
+  return {.round = round, .range = {begin, end}};
+}
+
+int64_t BytesOf(const OutgoingSegment& segment) { return segment.range.size() * 4; }
+
+std::vector<OutgoingSegment> TakeAll(SegmentSender& sender, int64_t now_ns) {
+  std::vector<OutgoingSegment> taken;
+  while (const auto segment = sender.Next(now_ns)) taken.push_back(*segment);
+  return taken;
+}
+
+int64_t Verdicts(const SegmentSender::Ledger& ledger) {
+  return ledger.acknowledged + ledger.refused + ledger.expired;
+}
+
+// A peer over a bad link: what is sent is lost or delivered, answers come late, in any order, or
+// never; connections break. Returns what went wrong.
+std::string Transmit(uint64_t seed) {
+  Rng rng(seed);
+  const int64_t segment_bytes = 4 * rng.Between(1, 40);
+  const int64_t window = rng.Between(1, 400);
+  SegmentSender sender({.window_bytes = window, .segment_bytes = segment_bytes});
+  RangeSet queued;
+  RangeSet received;
+  std::map<uint64_t, int64_t> outstanding;  // bytes by sequence
+  std::map<uint64_t, FloatRange> known;     // what a sequence stands for, for ever
+  std::vector<uint64_t> answers;            // on their way
+  int64_t now = 0;
+  int64_t place = 0;
+  int64_t sends = 0;
+  for (int step = 0; step < 20'000; ++step) {
+    const bool calm = step > 1000;  // the faults end, everything must get there
+    if (calm && sender.idle()) break;
+    now += rng.Between(0, calm ? 5 * kSecond : kSecond);
+    if (!calm && rng.Between(0, 9) == 0) {
+      const int64_t size = rng.Between(1, 60);
+      sender.Queue(Of(place, place + size), rng.Between(0, 3));
+      queued.Add({place, place + size});
+      place += size + 1;
+    }
+    if (!calm && rng.Between(0, 40) == 0) {
+      sender.SendAllAgain();
+      outstanding.clear();
+      if (rng.Between(0, 1) == 0) answers.clear();
+    }
+    while (const auto segment = sender.Next(now)) {
+      if (++sends > 100'000) return "it never stops sending";
+      const auto [at, is_new] = known.try_emplace(segment->sequence, segment->range);
+      if (at->second != segment->range) return "a sequence stands for two ranges";
+      if (BytesOf(*segment) > segment_bytes) return "a segment is too large";
+      outstanding[segment->sequence] = BytesOf(*segment);
+      int64_t bytes = 0;
+      int64_t largest = 0;
+      for (const auto& [sequence, size] : outstanding) {
+        bytes += size;
+        largest = std::max(largest, size);
+      }
+      if (bytes != sender.bytes_on_the_way()) return "the bytes on the way are miscounted";
+      if (bytes > std::max(window, largest)) return "the window was exceeded";
+      if (!calm && rng.Between(0, 2) == 0) continue;  // lost
+      received.Add(segment->range);
+      answers.push_back(segment->sequence);
+    }
+    for (int64_t i = rng.Between(0, 4); i > 0 && !answers.empty(); --i) {
+      const auto at = answers.begin() + rng.Between(0, static_cast<int64_t>(answers.size()) - 1);
+      if (calm || rng.Between(0, 2) != 0) {
+        sender.Acknowledge(*at, now);
+        outstanding.erase(*at);
+      }
+      if (!calm && rng.Between(0, 3) == 0) continue;  // and it comes twice
+      answers.erase(at);
+    }
+  }
+  if (!sender.idle()) return "it is not done";
+  if (sender.bytes_on_the_way() != 0) return "bytes are left on the way";
+  if (queued.ranges() != received.ranges()) return "not everything was received";
+  const SegmentSender::Ledger& ledger = sender.ledger();
+  if (ledger.acknowledged != ledger.queued || ledger.refused + ledger.expired != 0) {
+    return "the ledger does not close";
+  }
+  if (sends != ledger.queued + ledger.sent_again) {
+    return "what was sent again is miscounted";
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_GROUP(SegmentSender){};
+
+TEST(SegmentSender, NothingIsLostAndTheWindowHoldsOverABadLink) {
+  for (uint64_t seed = 1; seed <= 150; ++seed) {
+    const std::string wrong = Transmit(seed);
+    if (!wrong.empty()) FAIL(("seed " + std::to_string(seed) + ": " + wrong).c_str());
+  }
+}
+
+TEST(SegmentSender, CutsWhatIsLargerThanASegment) {
+  SegmentSender sender({.window_bytes = 1000, .segment_bytes = 16});
+  sender.Queue({.round = 3, .first_unit = 1, .last_unit = 2, .range = {10, 20}}, 0);
+  const auto sent = TakeAll(sender, 0);
+  CHECK_EQUAL(3u, sent.size());
+  CHECK((sent[0].range == FloatRange{10, 14}));
+  CHECK((sent[1].range == FloatRange{14, 18}));
+  CHECK((sent[2].range == FloatRange{18, 20}));
+  for (const OutgoingSegment& segment : sent) {
+    CHECK(segment.round == 3 && segment.first_unit == 1 && segment.last_unit == 2);
+  }
+  CHECK(sent[0].sequence != sent[1].sequence && sent[1].sequence != sent[2].sequence);
+  CHECK(sent[0].sequence > 0);  // 0 is no segment's
+}
+
+TEST(SegmentSender, AConnectionMayAllowLessThanTheJob) {
+  SegmentSender sender({.window_bytes = 1000, .segment_bytes = 400});
+  sender.LimitSegments(8);
+  sender.Queue(Of(0, 5), 0);
+  CHECK_EQUAL(3u, TakeAll(sender, 0).size());
+  sender.ForgetAll();
+  sender.LimitSegments(-100);  // one float always goes
+  sender.Queue(Of(0, 5), 0);
+  CHECK_EQUAL(5u, TakeAll(sender, 0).size());
+}
+
+TEST(SegmentSender, ANewConnectionThatAllowsLessGetsWhatIsLeftInSmallerParts) {
+  SegmentSender sender({.window_bytes = 80, .segment_bytes = 80});
+  sender.Queue(Of(0, 20), 0);
+  sender.Queue(Of(20, 40), 1);  // waits behind the window
+  const auto before = TakeAll(sender, 0);
+  CHECK_EQUAL(1u, before.size());
+  sender.LimitSegments(32);
+  sender.SendAllAgain();
+  RangeSet received;
+  while (!sender.idle()) {
+    const auto sent = TakeAll(sender, kSecond);
+    CHECK_FALSE(sent.empty());
+    for (const OutgoingSegment& segment : sent) {
+      CHECK(BytesOf(segment) <= 32);
+      CHECK(segment.sequence != before[0].sequence);
+      received.Add(segment.range);
+      CHECK(sender.Acknowledge(segment.sequence, kSecond));
+    }
+  }
+  CHECK(received.Covers({0, 40}));
+  CHECK_EQUAL(sender.ledger().queued, Verdicts(sender.ledger()));
+}
+
+TEST(SegmentSender, TheMostUrgentGoFirstAndEqualOnesByPlace) {
+  SegmentSender sender({.window_bytes = 1000, .segment_bytes = 40});
+  sender.Queue(Of(50, 55), 2);
+  sender.Queue(Of(30, 35), 1);
+  sender.Queue(Of(90, 95), 1);
+  sender.Queue(Of(10, 15), 2);
+  sender.Queue(Of(70, 75), -1);
+  std::vector<int64_t> order;
+  for (const OutgoingSegment& segment : TakeAll(sender, 0)) order.push_back(segment.range.begin);
+  CHECK((order == std::vector<int64_t>{70, 30, 90, 10, 50}));
+}
+
+TEST(SegmentSender, WhatIsMoreUrgentOvertakesWhatWaits) {
+  SegmentSender sender({.window_bytes = 20, .segment_bytes = 20});
+  sender.Queue(Of(0, 5), 5);
+  sender.Queue(Of(5, 10), 5);
+  const auto first = TakeAll(sender, 0);
+  sender.Queue(Of(100, 105), 1);
+  CHECK_FALSE(sender.Next(0).has_value());
+  CHECK(sender.Acknowledge(first[0].sequence, 1));
+  CHECK_EQUAL(100, sender.Next(1)->range.begin);
+}
+
+TEST(SegmentSender, OneSegmentGoesHoweverSmallTheWindow) {
+  SegmentSender sender({.window_bytes = 1, .segment_bytes = 400});
+  sender.Queue(Of(0, 100), 0);
+  sender.Queue(Of(100, 200), 0);
+  CHECK_EQUAL(1u, TakeAll(sender, 0).size());
+  CHECK_EQUAL(400, sender.bytes_on_the_way());
+}
+
+TEST(SegmentSender, SendsAgainAfterThreeSecondsThenEachTimeAfterTwiceAsLongUpToHalfAMinute) {
+  SegmentSender sender({.window_bytes = 100, .segment_bytes = 100});
+  CHECK_EQUAL(INT64_MAX, sender.next_retry_ns());
+  sender.Queue(Of(0, 1), 0);
+  CHECK_EQUAL(INT64_MAX, sender.next_retry_ns());
+  const uint64_t sequence = sender.Next(0)->sequence;
+  int64_t now = 0;
+  for (const int64_t wait_s : {3, 6, 12, 24, 30, 30, 30, 30, 30}) {
+    CHECK_EQUAL(now + wait_s * kSecond, sender.next_retry_ns());
+    CHECK_FALSE(sender.Next(now + wait_s * kSecond - 1).has_value());
+    now += wait_s * kSecond;
+    CHECK_EQUAL(sequence, sender.Next(now)->sequence);
+    CHECK_FALSE(sender.Next(now).has_value());
+  }
+  CHECK_EQUAL(9, sender.ledger().sent_again);
+  CHECK_EQUAL(4, sender.bytes_on_the_way());
+}
+
+TEST(SegmentSender, WaitsFourTimesAsLongAsAnswersTakeAndAtLeastHalfASecond) {
+  SegmentSender sender({.window_bytes = 1000, .segment_bytes = 4});
+  const auto retry_after = [&](int64_t answer_ns) {
+    sender.Queue(Of(0, 1), 0);
+    CHECK(sender.Acknowledge(sender.Next(0)->sequence, answer_ns));
+    sender.Queue(Of(0, 1), 0);
+    CHECK(sender.Next(0).has_value());
+    const int64_t after = sender.next_retry_ns();
+    sender.ForgetAll();
+    return after;
+  };
+  CHECK_EQUAL(500 * kMs, retry_after(10 * kMs));
+  CHECK_EQUAL(500 * kMs, retry_after(10 * kMs));
+  // An eighth of the way towards ten seconds, four times.
+  CHECK_EQUAL(4 * (10 * kMs + 9990 * kMs / 8), retry_after(10 * kSecond));
+}
+
+TEST(SegmentSender, AnAnswerThatMayBeToEitherCopySaysNothingAboutTime) {
+  SegmentSender sender({.window_bytes = 1000, .segment_bytes = 4});
+  sender.Queue(Of(0, 1), 0);
+  const uint64_t sequence = sender.Next(0)->sequence;
+  CHECK(sender.Next(3 * kSecond).has_value());
+  CHECK(sender.Acknowledge(sequence, 3 * kSecond + 1));
+  sender.Queue(Of(1, 2), 0);
+  CHECK(sender.Next(0).has_value());
+  CHECK_EQUAL(3 * kSecond, sender.next_retry_ns());
+}
+
+TEST(SegmentSender, AfterANewConnectionEverythingUnansweredGoesAgainAtOnce) {
+  SegmentSender sender({.window_bytes = 1000, .segment_bytes = 4});
+  sender.Queue(Of(0, 4), 0);
+  const auto first = TakeAll(sender, 0);
+  CHECK(sender.Acknowledge(first[1].sequence, 1));
+  sender.SendAllAgain();
+  CHECK_EQUAL(0, sender.bytes_on_the_way());
+  CHECK_FALSE(sender.idle());
+  const auto again = TakeAll(sender, 2);
+  CHECK_EQUAL(3u, again.size());
+  CHECK_EQUAL(first[0].sequence, again[0].sequence);
+  CHECK_EQUAL(3, sender.ledger().sent_again);
+}
+
+TEST(SegmentSender, AnAnswerFromBeforeTheNewConnectionStillCounts) {
+  SegmentSender sender({.window_bytes = 1000, .segment_bytes = 4});
+  sender.Queue(Of(0, 1), 0);
+  const uint64_t sequence = sender.Next(0)->sequence;
+  sender.SendAllAgain();
+  CHECK(sender.Acknowledge(sequence, 1));
+  CHECK(sender.idle());
+  CHECK_FALSE(sender.Acknowledge(sequence, 2));
+  CHECK_EQUAL(1, sender.ledger().acknowledged);
+}
+
+TEST(SegmentSender, WhatWasNeverSentCannotBeAnswered) {
+  SegmentSender sender({.window_bytes = 1000, .segment_bytes = 4});
+  sender.Queue(Of(0, 1), 0);
+  for (uint64_t sequence = 0; sequence < 10; ++sequence) {
+    CHECK_FALSE(sender.Acknowledge(sequence, 0));
+    CHECK_FALSE(sender.Refused(sequence));
+  }
+  CHECK_EQUAL(1u, TakeAll(sender, 0).size());
+}
+
+TEST(SegmentSender, EverySegmentHasOneVerdictInTheEnd) {
+  SegmentSender sender({.window_bytes = 16, .segment_bytes = 4});
+  for (int64_t round = 0; round < 3; ++round) sender.Queue(Of(0, 4, round), round);
+  const auto sent = TakeAll(sender, 0);
+  CHECK_EQUAL(4u, sent.size());
+  CHECK(sender.Refused(sent[0].sequence));
+  CHECK_FALSE(sender.Refused(sent[0].sequence));
+  CHECK_FALSE(sender.Acknowledge(sent[0].sequence, 1));
+  CHECK(sender.Acknowledge(sent[1].sequence, 1));
+  TakeAll(sender, 1);  // two of round 1
+  sender.ForgetBefore(1);
+  CHECK_EQUAL(8, sender.bytes_on_the_way());
+  CHECK_EQUAL(2, sender.ledger().expired);
+  sender.ForgetBefore(2);
+  CHECK_EQUAL(0, sender.bytes_on_the_way());
+  CHECK_EQUAL(4u, TakeAll(sender, 2).size());  // round 2 is untouched
+  sender.ForgetAll();
+  CHECK(sender.idle());
+  CHECK_EQUAL(12, sender.ledger().queued);
+  CHECK_EQUAL(12, Verdicts(sender.ledger()));
+}
+
+}  // namespace weft::net
