@@ -11,8 +11,8 @@
 
 namespace weft::apps {
 
-// weft-edge and weft-ps, the programs, with these arguments; with the emulator in front where one is
-// needed.
+// weft-edge and weft-ps, the programs, with these arguments; with the emulator in front where one
+// is needed.
 std::vector<std::string> EdgeCommand(const std::vector<std::string>& arguments);
 std::vector<std::string> PsCommand(const std::vector<std::string>& arguments);
 

@@ -50,8 +50,8 @@ TEST_GROUP(Job) {
   }
   void StartWorkers(const std::vector<std::string>& more = {}) {
     for (int w = 0; w < job.workers; ++w) {
-      workers.push_back(std::make_unique<ChildProcess>(
-          EdgeCommand(job.EdgeArguments(broker.port(), w, more))));
+      workers.push_back(
+          std::make_unique<ChildProcess>(EdgeCommand(job.EdgeArguments(broker.port(), w, more))));
     }
   }
 };
@@ -77,9 +77,8 @@ TEST(Job, SlicesAndSmallSegmentsChangeNoBit) {
 
 TEST(Job, ThreeServersGetTheModelOfOne) {
   for (const char* shard : {"0/3", "1/3", "2/3"}) {
-    servers.push_back(std::make_unique<ChildProcess>(PsCommand(
-        job.PsArguments(broker.port(), folder.Path(std::string("state") + shard[0]),
-                        {"--shard", shard}))));
+    servers.push_back(std::make_unique<ChildProcess>(PsCommand(job.PsArguments(
+        broker.port(), folder.Path(std::string("state") + shard[0]), {"--shard", shard}))));
   }
   StartWorkers({"--json", "--shards", "3"});
   const std::string expected = job.ExpectedHash();
