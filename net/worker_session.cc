@@ -514,8 +514,10 @@ bool WorkerSession::IsAhead(const Link& link, int64_t round) const {
 // round all of them can give.
 void WorkerSession::LookForOlder() {
   const auto left = [&](const Link& l) {
-    return l.open_round > pull_round_ && !have_.Covers(FloatsOf(l)) &&
-           clock_.NowNs() - l.progress_ns > kProgressNs;
+    // One that has just this round open may be slow; one that is ahead has nothing more to send.
+    const int64_t patience = l.open_round > pull_round_ ? kProgressNs : 4 * kProgressNs;
+    return l.open_round >= pull_round_ && !have_.Covers(FloatsOf(l)) &&
+           clock_.NowNs() - l.progress_ns > patience;
   };
   if (start_over_ || !joined() || std::none_of(links_.begin(), links_.end(), left)) return;
   start_over_ = true;
