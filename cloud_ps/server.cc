@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "cloud_ps/number_checks.h"
+#include "core/hex_text.h"
 #include "net/codec/codec.h"
 #include "net/topics.h"
 
@@ -24,16 +25,6 @@ constexpr size_t kMostAcks = 64;
 constexpr int64_t kInviteNs = 2'000 * kMs;
 constexpr size_t kMostCandidates = 4;  // of one name
 constexpr int64_t kDiskRetryNs = 5'000 * kMs;
-
-std::string HexText(const net::ModelHash& hash) {
-  std::string text;
-  for (const std::byte b : hash) {
-    constexpr char kDigits[] = "0123456789abcdef";
-    text += kDigits[std::to_integer<int>(b) >> 4];
-    text += kDigits[std::to_integer<int>(b) & 15];
-  }
-  return text;
-}
 
 // What only a broken or hostile worker sends.
 bool IsOffence(Reason reason) {

@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cstring>
 
+#include "core/hex_text.h"
 #include "net/codec/codec.h"
 
 namespace weft::net {
@@ -16,16 +17,6 @@ constexpr int64_t kMostHelloWaitNs = 8000 * kMs;
 constexpr size_t kMostAcks = 64;  // that wait for company
 constexpr size_t kMostProblems = 100;
 constexpr int64_t kProgressNs = 3000 * kMs;  // without any, a server is asked anew
-
-std::string HexText(const ModelHash& hash) {
-  std::string text;
-  for (const std::byte b : hash) {
-    constexpr char kDigits[] = "0123456789abcdef";
-    text += kDigits[std::to_integer<int>(b) >> 4];
-    text += kDigits[std::to_integer<int>(b) & 15];
-  }
-  return text;
-}
 
 }  // namespace
 

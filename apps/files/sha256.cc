@@ -35,16 +35,6 @@ Sha256Digest Sha256::Finish() {
   return digest;
 }
 
-std::string HexText(const Sha256Digest& digest) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const std::byte byte : digest) {
-    text += kDigits[std::to_integer<int>(byte >> 4)];
-    text += kDigits[std::to_integer<int>(byte & std::byte{15})];
-  }
-  return text;
-}
-
 Sha256Digest ModelHash(const train::Parameters& parameters) {
   Sha256 hash;
   const std::span<const model::TensorSpec> tensors = parameters.graph().tensors();

@@ -31,8 +31,6 @@ class Sha256 {
   std::unique_ptr<evp_md_ctx_st, FreeContext> context_;
 };
 
-std::string HexText(const Sha256Digest& digest);  // 64 lower-case digits
-
 // Over the values of all parameters, float32 little-endian, in state_dict order, running statistics
 // left out. In PyTorch:
 // sha256(b"".join(p.detach().numpy().tobytes() for p in model.parameters())).hexdigest()

@@ -19,6 +19,7 @@
 #include "apps/job/job_question.h"
 #include "apps/weft_edge/job_channel.h"
 #include "apps/weft_edge/training_display.h"
+#include "core/hex_text.h"
 #include "core/hooks.h"
 #include "core/model/zoo.h"
 #include "core/train/compute_step.h"

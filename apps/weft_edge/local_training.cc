@@ -18,6 +18,7 @@
 #include "apps/files/sha256.h"
 #include "apps/terminal/text.h"
 #include "apps/weft_edge/training_display.h"
+#include "core/hex_text.h"
 #include "core/model/zoo.h"
 #include "core/train/initialise.h"
 #include "core/train/trainer.h"

@@ -18,6 +18,7 @@
 #include "apps/weft_ps/serving_display.h"
 #include "cloud_ps/server.h"
 #include "core/byte_size.h"
+#include "core/hex_text.h"
 #include "core/model/zoo.h"
 #include "core/thread_pool.h"
 #include "core/train/initialise.h"

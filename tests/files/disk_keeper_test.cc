@@ -3,6 +3,7 @@
 // the process, the disk and the files meanwhile.
 #include "apps/files/disk_keeper.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -579,7 +580,8 @@ TEST(DiskKeeper, KilledAtAnyMomentItHasWhatItReported) {
       --lines;
     }
     LONGS_EQUAL(0, lines);
-    usleep(static_cast<useconds_t>(rng.Between(0, 2000)));
+    for (int64_t turns = rng.Between(0, 2000); turns > 0; --turns)
+      sched_yield();  // strike anywhere
     CHECK(kill(child, SIGKILL) == 0);
     int status = 0;
     CHECK(waitpid(child, &status, 0) == child);

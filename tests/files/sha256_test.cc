@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "core/hex_text.h"
 #include "core/model/zoo.h"
 
 #include <CppUTest/TestHarness.h>

@@ -4,6 +4,7 @@
 #include "apps/compute/compute_stack.h"
 #include "apps/data/open_dataset.h"
 #include "apps/files/sha256.h"
+#include "core/hex_text.h"
 #include "core/model/zoo.h"
 #include "core/train/compute_step.h"
 #include "core/train/initialise.h"
