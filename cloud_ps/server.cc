@@ -21,7 +21,6 @@ constexpr size_t kPastRounds = 4;              // whose verdicts are remembered
 constexpr int64_t kQuarantineAfter = 100;      // refusals that no honest worker gets
 constexpr size_t kMostStrangers = 10'000;      // whose refusals are counted
 constexpr int64_t kFarewellNs = 10'000 * kMs;  // the last version has so long to reach everybody
-constexpr size_t kMostAcks = 64;
 constexpr int64_t kInviteNs = 2'000 * kMs;
 constexpr size_t kMostCandidates = 4;  // of one name
 constexpr int64_t kDiskRetryNs = 5'000 * kMs;
@@ -55,9 +54,9 @@ std::span<const float> AsFloats(std::span<const std::byte> bytes, std::vector<fl
 }
 
 int64_t MaxMessageBytes(const net::Welcome& welcome) {
-  // A Plan names at most every unit.
+  const int64_t plan_ends = net::kPlanEnds + static_cast<int64_t>(welcome.units.size());
   return std::max(static_cast<int64_t>(welcome.segment_bytes),
-                  static_cast<int64_t>(welcome.units.size() * sizeof(uint32_t))) +
+                  plan_ends * static_cast<int64_t>(sizeof(uint64_t))) +
          net::kEnvelopeBytes;
 }
 
@@ -172,6 +171,7 @@ Status Server::Start() {
     }
     slice_[static_cast<size_t>(slice)].closed = true;
     slice_[static_cast<size_t>(slice)].kept = true;
+    released_.Add(slices_[slice]);
     ++closed_;
   }
   begun_ = open_ > 0;
@@ -292,24 +292,23 @@ void Server::Handle(const net::Header& header, const net::Plan& plan) {
     if (known == nullptr || known->ticket != plan.ticket) return;
   }
   Member& member = members_.at(header.worker);
-  member.cuts.clear();
-  for (const uint32_t last : plan.last_units) {
-    const int unit = static_cast<int>(last);
-    if (unit >= units_.first && unit <= units_.last) member.cuts.push_back(unit);
+  member.next_ends.clear();
+  for (const uint64_t end : plan.ends) {
+    if (static_cast<int64_t>(end) < floats()) member.next_ends.push_back(static_cast<int64_t>(end));
   }
-  if (member.cuts.empty() || member.cuts.back() != units_.last) member.cuts.push_back(units_.last);
-
+  member.next_ends.push_back(floats());
   if (header.round <= member.wanted) return;  // only other cuts, or said twice
+  member.ends = member.next_ends;
   member.wanted = header.round;
   if (header.round == open_ || (header.round < open_ && setting_.shards == 1)) {
     const bool has = plan.has_parameters && header.round == open_;
     member.wanted = open_;
-    if (!has) QueueVersion(member, open_, {0, floats()});
+    if (!has) QueueVersion(member, open_);
   } else if (header.round == open_ + 1) {
-    QueueReleased(member);
+    QueueReleased(member, {0, floats()});
   } else if (header.round == open_ - 1 && older_whole_ && closed_ == 0) {
     // Another server of the job is still at that round.
-    QueueVersion(member, open_ - 1, {0, floats()});
+    QueueVersion(member, open_ - 1);
   } else {
     Refuse(header, {}, Reason::kStaleRound,
            "round " + std::to_string(header.round) + " cannot be had; round " +
@@ -329,6 +328,10 @@ void Server::Handle(const net::Header& header, const net::Segment& segment) {
   if (segment.ticket != member.ticket) return;
   const auto refuse = [&](Reason reason, std::string detail) {
     Refuse(header, id, reason, std::move(detail));
+  };
+  const auto acknowledge = [&] {
+    member.acks.sequences.push_back(segment.sequence);
+    member.acks.arrived_ns.push_back(parts_.clock.NowNs());
   };
   if (segment.last_unit > static_cast<uint32_t>(units_.last) ||
       segment.first_unit < static_cast<uint32_t>(units_.first)) {
@@ -376,7 +379,7 @@ void Server::Handle(const net::Header& header, const net::Segment& segment) {
   }
   if (open == 0 || !member.in_round || member.delivery.Has(range)) {
     ++counts_.segments_doubled;
-    member.acks.push_back(segment.sequence);
+    acknowledge();
     return Flush(header.worker, member);
   }
   const std::span<const float> floats = AsFloats(segment.data, scratch_);
@@ -416,7 +419,7 @@ void Server::Handle(const net::Header& header, const net::Segment& segment) {
   for (const int slice : member.delivery.Take(range, segment.data)) {
     ++slice_[static_cast<size_t>(slice)].complete;
   }
-  member.acks.push_back(segment.sequence);
+  acknowledge();
   Flush(header.worker, member);
   Advance();
 }
@@ -524,8 +527,11 @@ int Server::Needed() const {
 // Members, and those who were invited and may yet come.
 int Server::PlacesTaken() {
   const int64_t patience = setting_.welcome.worker_timeout_ms * kMs;
-  std::erase_if(candidates_,
-                [&](const auto& c) { return listening_ns_ - c.second.back().invited > patience; });
+  // A member's invitation stands: the member may have heard of it and have forgotten the one
+  // before.
+  std::erase_if(candidates_, [&](const auto& c) {
+    return !members_.contains(c.first) && listening_ns_ - c.second.back().invited > patience;
+  });
   int taken = static_cast<int>(members_.size());
   for (const auto& [name, candidates] : candidates_) taken += members_.contains(name) ? 0 : 1;
   return taken;
@@ -552,7 +558,7 @@ void Server::Confirm(const std::string& worker, const Candidate& candidate) {
   member.gone = false;
   member.told_done = false;
   member.wanted = -1;
-  member.acks.clear();
+  member.acks = {};
   member.sender.ForgetAll();
   member.sender.LimitSegments(payload_limit_ - net::kEnvelopeBytes);
   // Nothing of the open round may close before it has computed that round anew, or it would be sent
@@ -683,25 +689,33 @@ void Server::Close(int slice) {
 }
 
 void Server::Release(int slice) {
+  released_.Add(slices_[slice]);
+  const net::FloatRange all{0, floats()};
+  if (setting_.whole_versions && !released_.Covers(all)) return;
+  const net::FloatRange news = setting_.whole_versions ? all : slices_[slice];
   for (auto& [name, member] : members_) {
     if (member.gone || member.wanted < open_) continue;  // it still wants something earlier
     if (member.wanted == open_) {
       // The first it gets of the next version; others may have been closed before it came.
       member.wanted = open_ + 1;
-      QueueReleased(member);
+      member.ends = member.next_ends;
+      QueueReleased(member, all);
     } else {
-      QueueVersion(member, open_ + 1, slices_[slice]);
+      QueueReleased(member, news);
     }
     Flush(name, member);
   }
 }
 
-void Server::QueueReleased(Member& member) {
-  for (int slice = 0; slice < slices_.count(); ++slice) {
-    const Slice& s = slice_[static_cast<size_t>(slice)];
-    if (s.closed && (s.kept || !ReleasesWhenKept())) {
-      QueueVersion(member, open_ + 1, slices_[slice]);
-    }
+void Server::QueueReleased(Member& member, net::FloatRange news) {
+  if (setting_.whole_versions && !released_.Covers({0, floats()})) return;
+  auto end = std::upper_bound(member.ends.begin(), member.ends.end(), news.begin);
+  for (; end != member.ends.end(); ++end) {
+    const net::FloatRange part{end == member.ends.begin() ? 0 : *(end - 1), *end};
+    if (part.begin >= news.end) break;
+    if (!released_.Covers(part)) continue;
+    member.sender.Queue(
+        {.round = open_ + 1, .range = {part.begin + part_.begin, part.end + part_.begin}}, 0);
   }
 }
 
@@ -720,6 +734,7 @@ void Server::CommitRound() {
   ++open_;
   which_ = 1 - which_;
   closed_ = 0;
+  released_.Clear();
   older_whole_ = true;
   for (auto& [name, member] : members_) member.sender.ForgetBefore(open_);
   if (finished()) {
@@ -922,17 +937,11 @@ void Server::PublishProblem(const std::string& topic, const Status& why) {
 
 // ---- sending
 
-void Server::QueueVersion(Member& member, int64_t version, net::FloatRange range) {
-  int first = units_.first;
-  for (const int last : member.cuts) {
-    const net::FloatRange units = parts_.layout.Units(first, last);
-    net::OutgoingSegment segment{.round = version,
-                                 .first_unit = first,
-                                 .last_unit = last,
-                                 .range = {std::max(units.begin, range.begin + part_.begin),
-                                           std::min(units.end, range.end + part_.begin)}};
-    if (segment.range.size() > 0) member.sender.Queue(segment, version);
-    first = last + 1;
+void Server::QueueVersion(Member& member, int64_t version) {
+  int64_t begin = 0;
+  for (const int64_t end : member.ends) {
+    member.sender.Queue({.round = version, .range = {begin + part_.begin, end + part_.begin}}, 0);
+    begin = end;
   }
 }
 
@@ -957,7 +966,8 @@ void Server::SayDone(const std::string& worker, uint64_t incarnation) {
 
 void Server::SendSegment(const std::string& worker, Member& member,
                          const net::OutgoingSegment& segment) {
-  const net::FloatRange units = parts_.layout.Units(segment.first_unit, segment.last_unit);
+  const net::WireLayout::UnitRange place = parts_.layout.UnitsOf(segment.range);
+  const net::FloatRange units = parts_.layout.Units(place.first, place.last);
   const std::vector<float>& version = values_[segment.round == open_ ? which_ : 1 - which_];
   const std::span<const float> data =
       std::span(version).subspan(static_cast<size_t>(segment.range.begin - part_.begin),
@@ -967,21 +977,19 @@ void Server::SendSegment(const std::string& worker, Member& member,
            .kind = net::SegmentKind::kParameters,
            .ticket = member.ticket,
            .sequence = segment.sequence,
-           .first_unit = static_cast<uint32_t>(segment.first_unit),
-           .last_unit = static_cast<uint32_t>(segment.last_unit),
+           .first_unit = static_cast<uint32_t>(place.first),
+           .last_unit = static_cast<uint32_t>(place.last),
            .total = static_cast<uint64_t>(units.size()) * sizeof(float),
            .offset = static_cast<uint64_t>(segment.range.begin - units.begin) * sizeof(float),
-           .data = std::as_bytes(data)});
+           .data = std::as_bytes(data),
+           .follows = segment.follows});
 }
 
 void Server::Flush(const std::string& worker, Member& member) {
   if (!connected_ || member.gone) return;
-  while (!member.acks.empty()) {
-    const size_t count = std::min(member.acks.size(), kMostAcks);
-    net::Ack ack{.ticket = member.ticket};
-    ack.sequences.assign(member.acks.end() - static_cast<int64_t>(count), member.acks.end());
-    member.acks.resize(member.acks.size() - count);
-    Send(worker, member.incarnation, open_, std::move(ack));
+  if (!member.acks.sequences.empty()) {
+    member.acks.ticket = member.ticket;
+    Send(worker, member.incarnation, open_, std::exchange(member.acks, {}));
   }
   const int64_t now = parts_.clock.NowNs();
   while (const std::optional<net::OutgoingSegment> segment = member.sender.Next(now)) {

@@ -37,11 +37,12 @@ struct ServerSetting {
   std::string job = {};
   int shard = 0;
   int shards = 1;
-  uint64_t epoch = 1;         // grows with every start
-  net::Welcome welcome = {};  // what every worker is told; the server fills in what is its own
-  int64_t slice_floats = 0;   // about; 0: the whole part at once
-  int workers = 1;            // the first round begins when so many have joined
-  int quorum = 1;             // a round closes with at least so many
+  uint64_t epoch = 1;           // grows with every start
+  net::Welcome welcome = {};    // what every worker is told; the server fills in what is its own
+  int64_t slice_floats = 0;     // about; 0: the whole part at once
+  bool whole_versions = false;  // nothing of a version is sent before all of it is summed
+  int workers = 1;              // the first round begins when so many have joined
+  int quorum = 1;               // a round closes with at least so many
   int max_workers = 1000;
   int64_t round_deadline_ns = 0;   // after which a round closes without the late; 0: never
   int64_t checkpoint_every = 100;  // rounds
@@ -149,11 +150,14 @@ class Server final : public net::TransportEvents {
     bool gone = false;      // has left, but its delivery is complete and counts
     bool in_round = false;  // the open round waits for it
     bool told_done = false;
-    std::vector<int> cuts = {};  // last units of the segments it wants
-    int64_t wanted = -1;         // the latest version it has asked for or been sent
+    // Where the segments it wants end, in this server's part; for the version that it is being
+    // sent, and for those after it.
+    std::vector<int64_t> ends = {};
+    std::vector<int64_t> next_ends = {};
+    int64_t wanted = -1;  // the latest version it has asked for or been sent
     Delivery delivery;
     net::SegmentSender sender;
-    std::vector<uint64_t> acks = {};
+    net::Ack acks = {};
     int64_t last_heard = 0;  // by the listening clock
     int64_t invited_ns = 0;
     int64_t contributions = 0;
@@ -205,8 +209,8 @@ class Server final : public net::TransportEvents {
   bool ReleasesWhenKept() const;
   void Close(int slice);
   void Release(int slice);
-  // All of the next version that may be known.
-  void QueueReleased(Member& member);
+  // Those segments of the next version that reach into `news` and may be known.
+  void QueueReleased(Member& member, net::FloatRange news);
   void CommitRound();
   void OpenRound();
   void HandleDeadline(int64_t now);
@@ -214,7 +218,7 @@ class Server final : public net::TransportEvents {
   void Kept(int slice);
   void StartCheckpoint();
 
-  void QueueVersion(Member& member, int64_t version, net::FloatRange range);
+  void QueueVersion(Member& member, int64_t version);
   void Send(const std::string& worker, uint64_t incarnation, int64_t round, net::Body body);
   void SayDone(const std::string& worker, uint64_t incarnation);
   void SendSegment(const std::string& worker, Member& member, const net::OutgoingSegment& segment);
@@ -243,7 +247,8 @@ class Server final : public net::TransportEvents {
   std::vector<float> mean_;  // [floats]
   std::vector<Slice> slice_;
   int closed_ = 0;
-  net::RangeSet redone_;  // of the open round, from the journal
+  net::RangeSet released_;  // of the next version, to the workers
+  net::RangeSet redone_;    // of the open round, from the journal
   std::deque<PastRound> past_;
 
   // The workers, in the order in which they are added up.

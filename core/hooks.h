@@ -16,6 +16,8 @@ class StepHooks {
   // On return the unit's parameters are those this step is to compute with. True if they have
   // changed since its last forward.
   virtual bool BeforeForward(int unit) = 0;
+  // The last unit's forward is done; its loss and all backwards come next.
+  virtual void EndForward() {}
   // The unit's gradients are complete and stay untouched until its next backward.
   virtual void AfterBackward(int unit) = 0;
   virtual void EndStep() = 0;

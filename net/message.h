@@ -63,15 +63,20 @@ struct Welcome {
   uint64_t segment_bytes = 0;
   ModelHash model_hash = {};
   uint64_t ticket = 0;
+  std::string strategy = {};
+  uint32_t replan_rounds = 0;
 };
 
 struct Refuse {
   Refusal refusal;
 };
 
+// A Plan may have so many ends, and one more for each unit.
+inline constexpr int64_t kPlanEnds = 4096;
+
 struct Plan {
   uint64_t ticket = 0;
-  std::vector<uint32_t> last_units = {};
+  std::vector<uint64_t> ends = {};
   bool has_parameters = false;
 };
 
@@ -87,11 +92,13 @@ struct Segment {
   uint64_t offset = 0;  // bytes
   uint32_t crc32c = 0;  // set by Encode; checked by whoever receives
   std::span<const std::byte> data = {};
+  bool follows = false;
 };
 
 struct Ack {
   uint64_t ticket = 0;
   std::vector<uint64_t> sequences = {};
+  std::vector<int64_t> arrived_ns = {};
 };
 
 struct Nack {

@@ -14,20 +14,21 @@ constexpr int64_t kMostRetryNs = 30'000'000'000;
 }  // namespace
 
 bool SegmentSender::Waiting::operator<(const Waiting& other) const {
-  return std::tie(priority, segment.range.begin, segment.sequence) <
-         std::tie(other.priority, other.segment.range.begin, other.segment.sequence);
+  return std::tie(segment.round, turn, segment.range.begin, segment.sequence) <
+         std::tie(other.segment.round, other.turn, other.segment.range.begin,
+                  other.segment.sequence);
 }
 
 void SegmentSender::LimitSegments(int64_t segment_bytes) {
   segment_limit_ = std::max<int64_t>(segment_bytes, sizeof(float));
 }
 
-void SegmentSender::Queue(const OutgoingSegment& segment, int64_t priority) {
+void SegmentSender::Queue(const OutgoingSegment& segment, int64_t turn) {
   const int64_t most =
       std::min(setting_.segment_bytes, segment_limit_) / static_cast<int64_t>(sizeof(float));
   assert(most > 0);
   for (int64_t begin = segment.range.begin; begin < segment.range.end; begin += most) {
-    Waiting part{.priority = priority, .segment = segment};
+    Waiting part{.turn = turn, .segment = segment, .sends_before = sends_};
     part.segment.range = {begin, std::min(begin + most, segment.range.end)};
     part.segment.sequence = ++last_sequence_;
     waiting_.insert(part);
@@ -40,6 +41,7 @@ std::optional<OutgoingSegment> SegmentSender::Next(int64_t now_ns) {
     if (sent.retry_ns > now_ns) continue;
     ++sent.tries;
     sent.at_ns = now_ns;
+    sent.what.segment.follows = false;
     sent.retry_ns = now_ns + RetryAfter(sent.tries);
     ++ledger_.sent_again;
     return sent.what.segment;
@@ -48,40 +50,52 @@ std::optional<OutgoingSegment> SegmentSender::Next(int64_t now_ns) {
   const Waiting& first = *waiting_.begin();
   // One segment may always go, however small the window is.
   const int64_t bytes = Bytes(first.segment);
-  if (on_the_way_ > 0 && on_the_way_ + bytes > setting_.window_bytes) return std::nullopt;
+  if (on_the_way_ > 0 && on_the_way_ + bytes > credit_bytes()) return std::nullopt;
   on_the_way_ += bytes;
   if (first.was_sent) ++ledger_.sent_again;
   const auto [at, inserted] =
       sent_.emplace(first.segment.sequence, Sent{.what = first,
                                                  .at_ns = now_ns,
+                                                 .alone = on_the_way_ == bytes,
                                                  .retry_ns = now_ns + RetryAfter(1),
                                                  .tries = first.was_sent ? 2 : 1});
   assert(inserted);
+  at->second.what.segment.follows = !first.was_sent && first.sends_before < sends_;
+  ++sends_;
   waiting_.erase(waiting_.begin());
   return at->second.what.segment;
 }
 
-bool SegmentSender::Acknowledge(uint64_t sequence, int64_t now_ns) {
+std::optional<OutgoingSegment> SegmentSender::Acknowledge(uint64_t sequence, int64_t now_ns) {
   const auto at = sent_.find(sequence);
   if (at == sent_.end()) {
     // It was queued again after a lost connection, and now the answer came after all.
     const auto waiting = std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& w) {
       return w.was_sent && w.segment.sequence == sequence;
     });
-    if (waiting == waiting_.end()) return false;
+    if (waiting == waiting_.end()) return std::nullopt;
+    const OutgoingSegment segment = waiting->segment;
     waiting_.erase(waiting);
     ++ledger_.acknowledged;
-    return true;
+    return segment;
   }
   // The answer to one that was sent twice may be to either.
   if (at->second.tries == 1) {
     const int64_t took = now_ns - at->second.at_ns;
     usual_answer_ns_ =
         usual_answer_ns_ == 0 ? took : usual_answer_ns_ + (took - usual_answer_ns_) / 8;
+    pace_.Answered({.bytes = Bytes(at->second.what.segment),
+                    .alone = at->second.alone,
+                    .follows = at->second.what.segment.follows,
+                    .sent_ns = at->second.at_ns,
+                    .now_ns = now_ns});
+  } else {
+    pace_.Interrupted();
   }
+  const OutgoingSegment segment = at->second.what.segment;
   Drop(at);
   ++ledger_.acknowledged;
-  return true;
+  return segment;
 }
 
 bool SegmentSender::Refused(uint64_t sequence) {
@@ -114,6 +128,7 @@ void SegmentSender::SendAllAgain() {
   }
   sent_.clear();
   on_the_way_ = 0;
+  pace_.Interrupted();
   // What this connection does not allow goes in smaller parts, which have sequences of their own.
   for (auto at = waiting_.begin(); at != waiting_.end();) {
     if (Bytes(at->segment) <= std::min(setting_.segment_bytes, segment_limit_)) {
@@ -123,8 +138,12 @@ void SegmentSender::SendAllAgain() {
     const Waiting large = *at;
     at = waiting_.erase(at);
     ++ledger_.expired;
-    Queue(large.segment, large.priority);
+    Queue(large.segment, large.turn);
   }
+}
+
+int64_t SegmentSender::credit_bytes() const {
+  return std::min(setting_.window_bytes, pace_.CreditBytes());
 }
 
 int64_t SegmentSender::next_retry_ns() const {

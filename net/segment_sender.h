@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends segments to one peer until it has acknowledged them: at most a window of bytes on the way,
-// the most urgent first, again after a while if no answer comes. It knows what to send, not how:
-// its owner asks for the next segment, encodes it and hands it to the transport.
+// Sends segments to one peer until it has acknowledged them: the most urgent first, no more bytes
+// on the way than keep it busy, again after a while if no answer comes. It knows what to send, not
+// how: its owner asks for the next segment, encodes it and hands it to the transport.
 // Thread: the owner's.
 #pragma once
 
@@ -10,23 +10,23 @@
 #include <optional>
 #include <set>
 
+#include "net/path_pace.h"
 #include "net/wire_layout.h"
 
 namespace weft::net {
 
-// A part of units first..last, in floats of the whole layout.
 struct OutgoingSegment {
   int64_t round = 0;
-  int first_unit = 0;
-  int last_unit = 0;
-  FloatRange range = {};
-  uint64_t sequence = 0;  // given by the sender
+  FloatRange range = {};  // of the whole layout
+  // Given by the sender.
+  uint64_t sequence = 0;
+  bool follows = false;  // it was waiting already when the one before it was sent
 };
 
 class SegmentSender {
  public:
   struct Setting {
-    int64_t window_bytes = 0;
+    int64_t window_bytes = 0;   // on the way at most, however fast it is
     int64_t segment_bytes = 0;  // larger ranges are cut
     int64_t least_retry_ns = 500'000'000;
   };
@@ -46,14 +46,15 @@ class SegmentSender {
   // from the next SendAllAgain on for everything.
   void LimitSegments(int64_t segment_bytes);
 
-  // Smaller priorities go first; equal ones by place.
-  void Queue(const OutgoingSegment& segment, int64_t priority);
+  // Earlier rounds go first, then smaller `turn`s, then by place.
+  void Queue(const OutgoingSegment& segment, int64_t turn);
 
   // What to send now, if anything may be.
   std::optional<OutgoingSegment> Next(int64_t now_ns);
 
-  // The peer has it, or will never take it. False if nothing with this sequence is waiting.
-  bool Acknowledge(uint64_t sequence, int64_t now_ns);
+  // The peer has it: what it was, or nothing if nothing with this sequence is waiting.
+  std::optional<OutgoingSegment> Acknowledge(uint64_t sequence, int64_t now_ns);
+  // The peer will never take it. False if nothing with this sequence is waiting.
   bool Refused(uint64_t sequence);
 
   // Forgets segments of rounds before `round`, sent or not.
@@ -64,21 +65,26 @@ class SegmentSender {
 
   bool idle() const { return waiting_.empty() && sent_.empty(); }
   int64_t bytes_on_the_way() const { return on_the_way_; }
+  // How many there may be at present.
+  int64_t credit_bytes() const;
+  int64_t round_trip_ns() const { return pace_.RoundTripNs(); }
   // When Next may have something that it has not now; INT64_MAX if that does not depend on time.
   int64_t next_retry_ns() const;
   const Ledger& ledger() const { return ledger_; }
 
  private:
   struct Waiting {
-    int64_t priority = 0;
+    int64_t turn = 0;
     OutgoingSegment segment = {};
     bool was_sent = false;
+    int64_t sends_before = 0;  // when it was queued
 
     bool operator<(const Waiting& other) const;
   };
   struct Sent {
     Waiting what;
     int64_t at_ns = 0;
+    bool alone = false;    // nothing else was on the way then
     int64_t retry_ns = 0;  // when it is sent again
     int tries = 1;
   };
@@ -95,7 +101,9 @@ class SegmentSender {
   std::map<uint64_t, Sent> sent_;  // by sequence
   int64_t on_the_way_ = 0;
   uint64_t last_sequence_ = 0;
+  int64_t sends_ = 0;
   int64_t usual_answer_ns_ = 0;  // smoothed; 0 before the first
+  PathPace pace_;
   Ledger ledger_;
 };
 

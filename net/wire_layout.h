@@ -51,12 +51,15 @@ class WireLayout {
   // The unit that float `place` belongs to.
   int UnitAt(int64_t place) const;
 
-  // Units of server `shard` of `shards`: neighbours, as equal in bytes as their borders allow.
-  // InvalidInput: more servers than units.
+  // The units that a range, which is not empty, lies in.
   struct UnitRange {
     int first = 0;
     int last = 0;
   };
+  UnitRange UnitsOf(FloatRange range) const { return {UnitAt(range.begin), UnitAt(range.end - 1)}; }
+
+  // Units of server `shard` of `shards`: neighbours, as equal in bytes as their borders allow.
+  // InvalidInput: more servers than units.
   Result<UnitRange> Shard(int shard, int shards) const;
 
   // Ends of slices of about `slice_floats` within units first..last, from the start of `first`:

@@ -16,6 +16,7 @@ constexpr int64_t kFirstHelloWaitNs = 500 * kMs;
 constexpr int64_t kMostHelloWaitNs = 8000 * kMs;
 constexpr size_t kMostAcks = 64;  // that wait for company
 constexpr size_t kMostProblems = 100;
+constexpr size_t kMostArrivals = 4096;
 constexpr int64_t kProgressNs = 3000 * kMs;  // without any, a server is asked anew
 
 }  // namespace
@@ -52,7 +53,15 @@ void WorkerSession::Begin(const Attempt& attempt) {
 
 WorkerSession::UnitState WorkerSession::Look(const Attempt& attempt, int unit) const {
   if (attempt.id != attempt_) return UnitState::kGone;
-  return have_.Covers(layout_.Units(unit, unit)) ? UnitState::kReady : UnitState::kWaiting;
+  FloatRange wanted = layout_.Units(unit, unit);
+  // What was asked for as one segment is there when all of it is.
+  const std::vector<int64_t>& ends = plan_.pull_ends;
+  if (!ends.empty() && wanted.size() > 0) {
+    const auto first = std::upper_bound(ends.begin(), ends.end(), wanted.begin);
+    const auto last = std::lower_bound(ends.begin(), ends.end(), wanted.end);
+    wanted = {first == ends.begin() ? 0 : *(first - 1), *last};
+  }
+  return have_.Covers(wanted) ? UnitState::kReady : UnitState::kWaiting;
 }
 
 std::span<const float> WorkerSession::Parameters(int unit) const {
@@ -85,14 +94,13 @@ void WorkerSession::Release(const Attempt& attempt, int unit, std::span<const fl
   push_.released[static_cast<size_t>(unit)] = true;
   for (Link& link : links_) {
     if (link.first_unit <= unit && unit <= link.last_unit && link.planned) {
-      QueueSegmentOf(link, unit);
+      QueueReleased(link, layout_.Units(unit, unit));
     }
   }
   // A server that is ahead gave us the version before the one it has open; now we want that.
   for (Link& link : links_) {
     if (IsAhead(link, WantedRound())) PlanFor(link, WantedRound());
   }
-  Flush();
 }
 
 bool WorkerSession::AllAnswered(const Attempt& attempt) const {
@@ -102,14 +110,35 @@ bool WorkerSession::AllAnswered(const Attempt& attempt) const {
                      [](const Link& l) { return l.joined && l.planned && l.sender->idle(); });
 }
 
-void WorkerSession::CutPushesAt(std::vector<int> last_units) {
-  assert(!last_units.empty() && last_units.back() == layout_.unit_count() - 1);
-  push_cuts_ = std::move(last_units);
+void WorkerSession::Use(const TransferPlan& plan) {
+  assert(plan.push_ends.empty() || plan.push_ends.back() == layout_.floats());
+  assert(plan.pull_ends.empty() || plan.pull_ends.back() == layout_.floats());
+  assert(plan.push_turns.empty() || plan.push_turns.size() == plan.push_ends.size());
+  const bool same_pulls = plan.pull_ends == plan_.pull_ends;
+  plan_ = plan;
+  if (same_pulls) return;
+  for (Link& link : links_) {
+    if (link.joined && link.planned) SendPlan(link);
+  }
 }
 
-void WorkerSession::CutPullsAt(std::vector<int> last_units) {
-  assert(!last_units.empty() && last_units.back() == layout_.unit_count() - 1);
-  pull_cuts_ = std::move(last_units);
+void WorkerSession::TakeArrivals(std::vector<Arrival>& arrivals) {
+  arrivals.insert(arrivals.end(), arrivals_.begin(), arrivals_.end());
+  arrivals_.clear();
+}
+
+int64_t WorkerSession::round_trip_ns() const {
+  int64_t longest = 0;
+  for (const Link& link : links_) {
+    if (link.sender) longest = std::max(longest, link.sender->round_trip_ns());
+  }
+  return longest;
+}
+
+void WorkerSession::Arrived(const Arrival& arrival) {
+  ++(arrival.up ? traffic_.segments_up : traffic_.segments_down);
+  (arrival.up ? traffic_.bytes_up : traffic_.bytes_down) += arrival.bytes;
+  if (arrivals_.size() < kMostArrivals) arrivals_.push_back(arrival);
 }
 
 void WorkerSession::Report(const Telemetry& telemetry) {
@@ -328,6 +357,12 @@ void WorkerSession::Handle(Link& link, const Message& message, const Segment& se
   if (round > pull_round_) StartPull(round);
   link.progress_ns = clock_.NowNs();
   const int64_t begin = units.begin + static_cast<int64_t>(segment.offset / sizeof(float));
+  Arrived({.up = false,
+           .begin = begin,
+           .bytes = static_cast<int64_t>(segment.data.size()),
+           .at_ns = link.progress_ns,
+           .heard_ns = link.progress_ns,
+           .follows = segment.follows});
   const FloatRange range{begin, begin + static_cast<int64_t>(segment.data.size() / sizeof(float))};
   have_.Fill(range, [&](FloatRange part) {
     std::memcpy(values_.data() + part.begin,
@@ -338,8 +373,18 @@ void WorkerSession::Handle(Link& link, const Message& message, const Segment& se
 
 void WorkerSession::Handle(Link& link, const Message& message, const Ack& ack) {
   if (message.header.epoch != link.epoch || ack.ticket != link.ticket || !link.sender) return;
-  for (const uint64_t sequence : ack.sequences) {
-    link.sender->Acknowledge(sequence, clock_.NowNs());
+  const int64_t now = clock_.NowNs();
+  // Of several servers each has a clock of its own; then the answer's arrival has to do.
+  const bool by_server = links_.size() == 1 && !ack.arrived_ns.empty();
+  for (size_t i = 0; i < ack.sequences.size(); ++i) {
+    const auto segment = link.sender->Acknowledge(ack.sequences[i], now);
+    if (!segment) continue;
+    Arrived({.up = true,
+             .begin = segment->range.begin,
+             .bytes = segment->range.size() * static_cast<int64_t>(sizeof(float)),
+             .at_ns = by_server ? ack.arrived_ns[i] : now,
+             .heard_ns = now,
+             .follows = segment->follows});
   }
 }
 
@@ -460,7 +505,7 @@ void WorkerSession::JoinedAnew(Link& link) {
     }
     link.sender->ForgetAll();
     PlanFor(link, open, has_parameters);
-    if (has_gradients) QueueReleased(link);
+    if (has_gradients) QueueReleased(link, floats);
     return;
   }
   if (pull_round_ == open) {  // it is about to send what we wait for
@@ -534,7 +579,8 @@ void WorkerSession::StartPush(const Attempt& attempt) {
            .attempt = attempt.id,
            .round = attempt.round,
            .released = std::vector<bool>(static_cast<size_t>(layout_.unit_count()), false),
-           .last_units = push_cuts_.empty() ? DefaultCuts() : push_cuts_};
+           .ends = plan_.push_ends.empty() ? DefaultEnds() : plan_.push_ends,
+           .turns = plan_.push_ends.empty() ? std::vector<int64_t>() : plan_.push_turns};
   for (Link& link : links_) {
     if (link.sender) link.sender->ForgetBefore(attempt.round);
   }
@@ -559,61 +605,48 @@ void WorkerSession::PlanFor(Link& link, int64_t round, bool has_parameters) {
 }
 
 void WorkerSession::SendPlan(Link& link) {
-  const std::vector<int>& cuts = pull_cuts_.empty() ? DefaultCuts() : pull_cuts_;
+  const FloatRange own = FloatsOf(link);
   Plan plan{.ticket = link.ticket, .has_parameters = link.has_parameters};
-  for (const int last : cuts) {
-    if (last >= link.first_unit && last < link.last_unit) {
-      plan.last_units.push_back(static_cast<uint32_t>(last));
-    }
+  for (const int64_t end : plan_.pull_ends.empty() ? DefaultEnds() : plan_.pull_ends) {
+    if (end <= own.begin) continue;
+    plan.ends.push_back(static_cast<uint64_t>(std::min(end, own.end) - own.begin));
+    if (end >= own.end) break;
   }
-  plan.last_units.push_back(static_cast<uint32_t>(link.last_unit));
   Send(link, Lane::kControl, link.planned_round, std::move(plan));
 }
 
 // ---- sending
 
-void WorkerSession::QueueReleased(Link& link) {
-  for (int unit = link.first_unit; unit <= link.last_unit; ++unit) {
-    // Each segment once, by its first unit.
-    const auto begins = [&](int u) {
-      return u == link.first_unit ||
-             std::binary_search(push_.last_units.begin(), push_.last_units.end(), u - 1);
-    };
-    if (begins(unit) && push_.released[static_cast<size_t>(unit)]) QueueSegmentOf(link, unit);
+void WorkerSession::QueueReleased(Link& link, FloatRange range) {
+  const FloatRange own = FloatsOf(link);
+  auto end = std::upper_bound(push_.ends.begin(), push_.ends.end(), range.begin);
+  for (; end != push_.ends.end(); ++end) {
+    const int64_t begin = end == push_.ends.begin() ? 0 : *(end - 1);
+    if (begin >= range.end) break;
+    const FloatRange part{std::max(begin, own.begin), std::min(*end, own.end)};
+    if (part.size() <= 0) continue;
+    const WireLayout::UnitRange units = layout_.UnitsOf(part);
+    bool whole = true;
+    for (int u = units.first; u <= units.last && whole; ++u) {
+      whole = push_.released[static_cast<size_t>(u)];
+    }
+    if (!whole) continue;
+    const auto index = static_cast<size_t>(end - push_.ends.begin());
+    link.sender->Queue({.round = push_.round, .range = part},
+                       push_.turns.empty() ? 0 : push_.turns[index]);
   }
-}
-
-// Queues the segment that `unit` belongs to if all of it is released.
-void WorkerSession::QueueSegmentOf(Link& link, int unit) {
-  const auto end = std::lower_bound(push_.last_units.begin(), push_.last_units.end(), unit);
-  const int first = end == push_.last_units.begin() ? 0 : *(end - 1) + 1;
-  OutgoingSegment segment{.round = push_.round,
-                          .first_unit = std::max(first, link.first_unit),
-                          .last_unit = std::min(*end, link.last_unit)};
-  for (int u = segment.first_unit; u <= segment.last_unit; ++u) {
-    if (!push_.released[static_cast<size_t>(u)]) return;
-  }
-  segment.range = layout_.Units(segment.first_unit, segment.last_unit);
-  link.sender->Queue(segment, push_.round);
 }
 
 FloatRange WorkerSession::FloatsOf(const Link& link) const {
   return layout_.Units(link.first_unit, link.last_unit);
 }
 
-std::vector<int> WorkerSession::DefaultCuts() const {
-  const int64_t most = static_cast<int64_t>(job_ ? job_->segment_bytes : 0) / 4;
-  std::vector<int> cuts;
-  int64_t begin = 0;
-  for (int unit = 0; unit < layout_.unit_count(); ++unit) {
-    const FloatRange whole = layout_.Units(unit, unit);
-    if (whole.end - begin > most && whole.begin > begin) {
-      cuts.push_back(unit - 1);
-      begin = whole.begin;
-    }
-  }
-  cuts.push_back(layout_.unit_count() - 1);
-  return cuts;
+std::vector<int64_t> WorkerSession::DefaultEnds() const {
+  const uint64_t segment = job_ ? job_->segment_bytes / sizeof(float) : 1;
+  const int64_t most = std::max(static_cast<int64_t>(std::min<uint64_t>(segment, kMaxFloats)),
+                                layout_.floats() / kPlanEnds + 1);
+  const auto ends = layout_.SliceEnds({0, layout_.unit_count() - 1}, most);
+  return {ends.begin(), ends.end()};
 }
 
 Header WorkerSession::HeaderFor(const Link& link, int64_t round) const {
@@ -633,7 +666,8 @@ void WorkerSession::Send(Link& link, Lane lane, int64_t round, Body body) {
 }
 
 void WorkerSession::SendSegment(Link& link, const OutgoingSegment& segment) {
-  const FloatRange units = layout_.Units(segment.first_unit, segment.last_unit);
+  const WireLayout::UnitRange place = layout_.UnitsOf(segment.range);
+  const FloatRange units = layout_.Units(place.first, place.last);
   const std::span<const float> data = std::span<const float>(gradients_)
                                           .subspan(static_cast<size_t>(segment.range.begin),
                                                    static_cast<size_t>(segment.range.size()));
@@ -641,11 +675,12 @@ void WorkerSession::SendSegment(Link& link, const OutgoingSegment& segment) {
        Segment{.kind = SegmentKind::kGradients,
                .ticket = link.ticket,
                .sequence = segment.sequence,
-               .first_unit = static_cast<uint32_t>(segment.first_unit),
-               .last_unit = static_cast<uint32_t>(segment.last_unit),
+               .first_unit = static_cast<uint32_t>(place.first),
+               .last_unit = static_cast<uint32_t>(place.last),
                .total = static_cast<uint64_t>(units.size()) * sizeof(float),
                .offset = static_cast<uint64_t>(segment.range.begin - units.begin) * sizeof(float),
-               .data = std::as_bytes(data)});
+               .data = std::as_bytes(data),
+               .follows = segment.follows});
 }
 
 void WorkerSession::Flush() {

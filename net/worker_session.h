@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/clock.h"
+#include "core/param_channel.h"
 #include "core/rng.h"
 #include "core/status.h"
 #include "net/message.h"
@@ -58,18 +59,21 @@ class WorkerSession final : public TransportEvents {
   std::span<const float> Parameters(int unit) const;
   std::span<const float> Statistics(int unit) const;
 
-  // The unit's gradients, and its statistics after this step, are copied and sent when the segment
-  // they belong to is complete. Ignored if the attempt is over.
+  // The unit's gradients, and its statistics after this step, are copied, and sent by the next Tick
+  // when the segment they belong to is complete. Ignored if the attempt is over.
   void Release(const Attempt& attempt, int unit, std::span<const float> gradients,
                std::span<const float> statistics);
   // Whether every gradient of the attempt has got its answer from the servers.
   bool AllAnswered(const Attempt& attempt) const;
 
-  // How gradients are cut: the last unit of each segment, in order, ending with the model's last.
-  // Holds from the next Begin on. Without it, neighbours are joined up to a segment's size.
-  void CutPushesAt(std::vector<int> last_units);
-  // The same for parameters; told to the servers with the next Plan.
-  void CutPullsAt(std::vector<int> last_units);
+  // How gradients are cut, from the next attempt's on, and parameters, from the next version's on
+  // that a server has not begun to send. Without a plan, neighbours are joined up to a segment's
+  // size, and larger units are cut.
+  void Use(const TransferPlan& plan);
+  // What has crossed the link since the last call is added to `arrivals`.
+  void TakeArrivals(std::vector<Arrival>& arrivals);
+  // To the farthest server and back; 0: not known yet.
+  int64_t round_trip_ns() const;
 
   void Report(const Telemetry& telemetry);
   // Says goodbye; nothing more is sent after it.
@@ -89,6 +93,14 @@ class WorkerSession final : public TransportEvents {
   // What was refused and what could not be understood since the last call, for people.
   std::vector<std::string> TakeProblems();
   SegmentSender::Ledger ledger() const;
+  // Since the beginning.
+  struct Traffic {
+    int64_t segments_up = 0;
+    int64_t bytes_up = 0;  // of gradients, acknowledged
+    int64_t segments_down = 0;
+    int64_t bytes_down = 0;  // of parameters
+  };
+  const Traffic& traffic() const { return traffic_; }
 
   // What the broker is to say for a worker whose connection breaks, to server `shard`.
   static Payload LastWill(const Setting& setting, int shard);
@@ -129,7 +141,8 @@ class WorkerSession final : public TransportEvents {
     uint64_t attempt = 0;
     int64_t round = -1;
     std::vector<bool> released = {};  // by unit
-    std::vector<int> last_units = {};
+    std::vector<int64_t> ends = {};
+    std::vector<int64_t> turns = {};
   };
 
   void Handle(Link& link, const Message& message, const Welcome& welcome);
@@ -159,10 +172,11 @@ class WorkerSession final : public TransportEvents {
   void StartPush(const Attempt& attempt);
   void PlanFor(Link& link, int64_t round, bool has_parameters = false);
   void SendPlan(Link& link);
-  void QueueReleased(Link& link);
-  void QueueSegmentOf(Link& link, int unit);
+  // Queues the segments that lie in or reach into `range` and are wholly released.
+  void QueueReleased(Link& link, FloatRange range);
   FloatRange FloatsOf(const Link& link) const;
-  std::vector<int> DefaultCuts() const;
+  std::vector<int64_t> DefaultEnds() const;
+  void Arrived(const Arrival& arrival);
   void Flush();
   void Fail(Status status);
 
@@ -192,8 +206,10 @@ class WorkerSession final : public TransportEvents {
   // Gradients going out.
   Push push_;
   std::vector<float> gradients_;  // [floats]
-  std::vector<int> push_cuts_;
-  std::vector<int> pull_cuts_;
+  TransferPlan plan_;
+
+  std::vector<Arrival> arrivals_;
+  Traffic traffic_;
 };
 
 }  // namespace weft::net

@@ -119,11 +119,11 @@ std::string_view Name(Strategy strategy) {
   return "";
 }
 
-Result<Strategy> ParseStrategy(std::string_view name) {
+Result<Strategy> ParseStrategy(std::string_view name, const std::vector<Strategy>& known) {
   std::string known_names;
-  for (const auto& [strategy, known] : kNames) {
-    if (known == name) return strategy;
-    known_names += (known_names.empty() ? "" : ", ") + std::string(known);
+  for (const Strategy strategy : known) {
+    if (Name(strategy) == name) return strategy;
+    known_names += (known_names.empty() ? "" : ", ") + std::string(Name(strategy));
   }
   return Status::InvalidInput("unknown strategy '" + std::string(name) + "'; choose one of " +
                               known_names);
@@ -142,6 +142,21 @@ Result<IterationPlan> PlanIteration(Strategy strategy, const CostProfile& profil
   IterationPlan plan = Cut(strategy, profile);
   Price(profile, plan);
   return plan;
+}
+
+Nanos IterationNs(const CostProfile& profile, const IterationPlan& plan) {
+  if (!plan.weave) {
+    IterationPlan priced = plan;
+    Price(profile, priced);
+    return priced.iteration_ns;
+  }
+  return PredictRounds(profile, plan, JobSetting{}.rounds).iteration_ns;
+}
+
+SimReport PredictRounds(const CostProfile& profile, const IterationPlan& plan, int rounds) {
+  IterationPlan now = plan;
+  if (plan.weave) now.weave->slices = SliceUnits(profile, plan.weave->sizes);
+  return Simulate(profile, ScheduleOf(profile, now), {.rounds = rounds});
 }
 
 Schedule ScheduleOf(const CostProfile& profile, const IterationPlan& plan) {

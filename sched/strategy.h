@@ -27,8 +27,9 @@ std::vector<Strategy> JobStrategies();
 std::vector<Strategy> AllStrategies();
 
 std::string_view Name(Strategy strategy);
-// Refuses an unknown name with a sentence that lists the known ones.
-Result<Strategy> ParseStrategy(std::string_view name);
+// Refuses a name that is not among those `known` with a sentence that lists them.
+Result<Strategy> ParseStrategy(std::string_view name,
+                               const std::vector<Strategy>& known = AllStrategies());
 
 // What a strategy does with one iteration of `profile`.
 struct IterationPlan {
@@ -44,6 +45,12 @@ struct IterationPlan {
 // `profile` must be valid. Refuses kDynacommPaper and kDynacommHops beyond what they can plan in
 // reasonable time.
 Result<IterationPlan> PlanIteration(Strategy strategy, const CostProfile& profile);
+
+// What `plan`, made for another profile of the same units, takes with this one.
+Nanos IterationNs(const CostProfile& profile, const IterationPlan& plan);
+
+// `rounds` of it, simulated with one worker.
+SimReport PredictRounds(const CostProfile& profile, const IterationPlan& plan, int rounds);
 
 // The messages of `plan`, for the simulator.
 Schedule ScheduleOf(const CostProfile& profile, const IterationPlan& plan);

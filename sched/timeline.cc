@@ -13,13 +13,16 @@ bool Computes(const Span& span) {
   return span.lane == Lane::kForward || span.lane == Lane::kBackward;
 }
 
+bool Travels(const Span& span) { return span.lane == Lane::kPull || span.lane == Lane::kPush; }
+
 // The times within [from, to) covered by computing, or by the link, as disjoint intervals.
 std::vector<Interval> Covered(std::span<const Span> timeline, bool computing, Nanos from,
                               Nanos to) {
   std::vector<Interval> all;
   for (const Span& span : timeline) {
     const Interval clipped(std::max(span.begin_ns, from), std::min(span.end_ns, to));
-    if (Computes(span) == computing && clipped.first < clipped.second) all.push_back(clipped);
+    const bool counts = computing ? Computes(span) : Travels(span);
+    if (counts && clipped.first < clipped.second) all.push_back(clipped);
   }
   std::sort(all.begin(), all.end());
   std::vector<Interval> merged;

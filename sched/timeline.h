@@ -10,7 +10,7 @@
 
 namespace weft::sched {
 
-enum class Lane { kForward, kBackward, kPull, kPush };
+enum class Lane { kForward, kBackward, kPull, kPush, kPlan };
 
 struct Span {
   Lane lane = Lane::kForward;

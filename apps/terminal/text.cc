@@ -44,6 +44,19 @@ std::string CountText(int64_t count) {
 
 std::string PercentText(double percent) { return fmt::format("{:.1f} %", percent); }
 
+std::string Bar(double share, int width) {
+  const int full = static_cast<int>(share * width);
+  std::string bar;
+  for (int i = 0; i < width; ++i) bar += i < full ? "█" : "░";
+  return bar;
+}
+
+std::string ClockText(double seconds) {
+  const auto s = static_cast<int64_t>(seconds);
+  if (s >= 3600) return fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
+  return fmt::format("{}:{:02}", s / 60, s % 60);
+}
+
 std::string Table::Text() const {
   std::vector<size_t> widths(rows_.front().size(), 0);
   for (const auto& row : rows_) {

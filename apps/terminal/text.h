@@ -12,6 +12,8 @@ std::string TimeText(int64_t ns);         // "812 ns", "14.2 us", "3.41 ms", "12
 std::string BytesText(int64_t bytes);     // "812 B", "44.6 MB"
 std::string CountText(int64_t count);     // "11,689,512"
 std::string PercentText(double percent);  // "41.1 %"
+std::string ClockText(double seconds);    // "0:07", "1:02:33"
+std::string Bar(double share, int width);
 
 // The first column is left-aligned, the others right-aligned.
 class Table {

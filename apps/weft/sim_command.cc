@@ -11,7 +11,7 @@
 #include "apps/weft/commands.h"
 #include "apps/weft/plot.h"
 #include "apps/weft/strategies.h"
-#include "apps/weft/trace_file.h"
+#include "apps/profile/trace_file.h"
 #include "core/model/units.h"
 #include "core/model/zoo.h"
 
@@ -184,8 +184,8 @@ Status RunSim(const SimFlags& flags, Console& console) {
     std::vector<TraceTrack> tracks;
     for (const ModelRun& run : runs) {
       for (const auto& [plan, report] : run.outcomes) {
-        tracks.push_back(
-            {fmt::format("{} {}", run.name, sched::Name(plan.strategy)), &report, &run.profile});
+        tracks.push_back({fmt::format("{} {}", run.name, sched::Name(plan.strategy)),
+                          report.timeline, run.profile.units});
       }
     }
     if (Status status = WriteTrace(flags.trace, tracks); !status.ok()) return status;

@@ -86,30 +86,28 @@ void JobChannel::Work() {
 
 template <typename Ready>
 void JobChannel::Wait(std::unique_lock<std::mutex>& lock, const Ready& ready) {
-  const int64_t begin = clock_.NowNs();
   while (!ready()) changed_.wait_for(lock, kLook);
-  waited_ns_ += clock_.NowNs() - begin;
 }
 
-Result<std::optional<JobChannel::Attempt>> JobChannel::NextAttempt() {
+Result<std::optional<int64_t>> JobChannel::NextRound() {
   std::unique_lock<std::mutex> lock(mu_);
-  std::optional<Attempt> attempt;
+  std::optional<net::WorkerSession::Attempt> attempt;
   Wait(lock, [&] {
     attempt = session_.NextAttempt();
     return attempt || session_.done() || !session_.failure().ok() || stop_;
   });
   if (!session_.failure().ok()) return session_.failure();
-  if (stop_ || !attempt) return std::optional<Attempt>();
+  if (stop_ || !attempt) return std::optional<int64_t>();
   session_.Begin(*attempt);
-  return attempt;
+  attempt_ = *attempt;
+  return std::optional<int64_t>(attempt_.round);
 }
 
-bool JobChannel::TakeUnit(const Attempt& attempt, int unit, std::span<float> parameters,
-                          std::span<float> statistics) {
+bool JobChannel::TakeUnit(int unit, std::span<float> parameters, std::span<float> statistics) {
   std::unique_lock<std::mutex> lock(mu_);
   auto state = net::WorkerSession::UnitState::kWaiting;
   Wait(lock, [&] {
-    state = session_.Look(attempt, unit);
+    state = session_.Look(attempt_, unit);
     return state != net::WorkerSession::UnitState::kWaiting || stop_ || !session_.failure().ok() ||
            session_.done();
   });
@@ -122,10 +120,28 @@ bool JobChannel::TakeUnit(const Attempt& attempt, int unit, std::span<float> par
   return true;
 }
 
-void JobChannel::Release(const Attempt& attempt, int unit, std::span<const float> gradients,
+void JobChannel::Release(int unit, std::span<const float> gradients,
                          std::span<const float> statistics) {
+  {
+    const std::lock_guard<std::mutex> lock(mu_);
+    session_.Release(attempt_, unit, gradients, statistics);
+  }
+  transport_.Wake();  // the sending is done beside the computing
+}
+
+void JobChannel::Use(const TransferPlan& plan) {
   const std::lock_guard<std::mutex> lock(mu_);
-  session_.Release(attempt, unit, gradients, statistics);
+  session_.Use(plan);
+}
+
+void JobChannel::TakeArrivals(std::vector<Arrival>& arrivals) {
+  const std::lock_guard<std::mutex> lock(mu_);
+  session_.TakeArrivals(arrivals);
+}
+
+int64_t JobChannel::round_trip_ns() const {
+  const std::lock_guard<std::mutex> lock(mu_);
+  return session_.round_trip_ns();
 }
 
 void JobChannel::Report(const net::Telemetry& telemetry) {
@@ -145,6 +161,11 @@ void JobChannel::CopyUnit(int unit, std::span<float> parameters,
   const std::span<const float> s = session_.Statistics(unit);
   std::copy(p.begin(), p.end(), parameters.begin());
   std::copy(s.begin(), s.end(), statistics.begin());
+}
+
+net::WorkerSession::Traffic JobChannel::traffic() const {
+  const std::lock_guard<std::mutex> lock(mu_);
+  return session_.traffic();
 }
 
 net::SegmentSender::Ledger JobChannel::ledger() const {

@@ -10,44 +10,46 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "core/clock.h"
 #include "core/log.h"
+#include "core/param_channel.h"
 #include "core/status.h"
 #include "net/transport.h"
 #include "net/worker_session.h"
 
 namespace weft::apps {
 
-class JobChannel {
+class JobChannel final : public ParamChannel {
  public:
-  using Attempt = net::WorkerSession::Attempt;
-
   // Borrows all but the setting. The transport, which is connected and has these limits, is the
   // channel's own from now on.
   JobChannel(const net::WorkerSession::Setting& setting, const net::WireLayout& layout,
              net::Transport& transport, const net::ConnectionLimits& limits, const Clock& clock,
              const Logger& log, const std::atomic<bool>& stop);
   // Says goodbye and ends the thread.
-  ~JobChannel();
+  ~JobChannel() override;
   JobChannel(const JobChannel&) = delete;
   JobChannel& operator=(const JobChannel&) = delete;
 
   // Thread of the following: the training's.
 
-  // Waits for a round to compute. Nullopt: the job is done, or `stop` was set.
-  Result<std::optional<Attempt>> NextAttempt();
-  // Waits for a unit's parameters and copies them. False: the attempt is over.
-  bool TakeUnit(const Attempt& attempt, int unit, std::span<float> parameters,
-                std::span<float> statistics);
-  void Release(const Attempt& attempt, int unit, std::span<const float> gradients,
-               std::span<const float> statistics);
+  // Waits for a round to compute, which from now on is the present one. Nullopt: the job is done,
+  // or `stop` was set.
+  Result<std::optional<int64_t>> NextRound();
+  bool TakeUnit(int unit, std::span<float> parameters, std::span<float> statistics) override;
+  void Release(int unit, std::span<const float> gradients,
+               std::span<const float> statistics) override;
+  void Use(const TransferPlan& plan) override;
+  void TakeArrivals(std::vector<Arrival>& arrivals) override;
+  int64_t round_trip_ns() const override;
   void Report(const net::Telemetry& telemetry);
   bool done() const;
   // When the job is done: the last version of a unit.
   void CopyUnit(int unit, std::span<float> parameters, std::span<float> statistics) const;
   net::SegmentSender::Ledger ledger() const;
-  int64_t waited_ns() const { return waited_ns_; }
+  net::WorkerSession::Traffic traffic() const;
 
  private:
   class Events;
@@ -64,10 +66,10 @@ class JobChannel {
 
   mutable std::mutex mu_;
   std::condition_variable changed_;
-  net::WorkerSession session_;  // guarded by mu_
-  bool ended_ = false;          // guarded by mu_
-  int64_t waited_ns_ = 0;       // the training thread's
-  std::thread thread_;          // last: it uses the others
+  net::WorkerSession session_;                // guarded by mu_
+  bool ended_ = false;                        // guarded by mu_
+  net::WorkerSession::Attempt attempt_ = {};  // the training thread's
+  std::thread thread_;                        // last: it uses the others
 };
 
 }  // namespace weft::apps

@@ -9,58 +9,23 @@
 #include <optional>
 #include <ostream>
 
-#include "apps/compute/compute_stack.h"
-#include "apps/compute/memory_budget.h"
 #include "apps/compute/process_memory.h"
-#include "apps/data/open_dataset.h"
 #include "apps/files/model_weights.h"
 #include "apps/files/sha256.h"
 #include "apps/job/job_model.h"
 #include "apps/job/job_question.h"
+#include "apps/profile/profile_file.h"
+#include "apps/profile/trace_file.h"
 #include "apps/weft_edge/job_channel.h"
-#include "apps/weft_edge/training_display.h"
+#include "apps/weft_edge/real_compute.h"
+#include "apps/weft_edge/replayed_compute.h"
+#include "apps/weft_edge/round_display.h"
 #include "core/hex_text.h"
-#include "core/hooks.h"
 #include "core/model/zoo.h"
-#include "core/train/compute_step.h"
-#include "core/train/trainer.h"
 #include "net/mqtt/mqtt_transport.h"
 
 namespace weft::apps {
 namespace {
-
-// Parameters come from the channel before a unit's forward and gradients go to it after its
-// backward.
-class ChannelHooks final : public StepHooks {
- public:
-  ChannelHooks(JobChannel& channel, train::Network& network, const UnitTensors& tensors)
-      : channel_(channel), network_(network), tensors_(tensors) {}
-
-  void Start(const JobChannel::Attempt& attempt) {
-    attempt_ = attempt;
-    abandoned_ = false;
-  }
-
-  void BeginStep(int64_t) override {}
-  bool BeforeForward(int unit) override {
-    if (abandoned_) return false;
-    abandoned_ =
-        !channel_.TakeUnit(attempt_, unit, tensors_.Values(unit), tensors_.Statistics(unit));
-    return !abandoned_;
-  }
-  void AfterBackward(int unit) override {
-    channel_.Release(attempt_, unit, network_.Gradients(unit), tensors_.Statistics(unit));
-  }
-  void EndStep() override {}
-  bool Abandoned() const override { return abandoned_; }
-
- private:
-  JobChannel& channel_;
-  train::Network& network_;
-  const UnitTensors& tensors_;
-  JobChannel::Attempt attempt_;
-  bool abandoned_ = false;
-};
 
 // All that one run is made of, in the order it is built.
 class JoinedTraining {
@@ -69,9 +34,8 @@ class JoinedTraining {
       : flags_(flags), console_(console), stop_(stop) {}
 
   Status Run() {
-    for (auto part :
-         {&JoinedTraining::CheckFlags, &JoinedTraining::Connect, &JoinedTraining::OpenData,
-          &JoinedTraining::BuildModel, &JoinedTraining::PrepareNetworks}) {
+    for (auto part : {&JoinedTraining::CheckFlags, &JoinedTraining::Connect,
+                      &JoinedTraining::BuildModel, &JoinedTraining::PrepareCompute}) {
       if (Status status = (this->*part)(); !status.ok()) return status;
     }
     if (Status status = Train(); !status.ok()) return status;
@@ -122,23 +86,6 @@ class JoinedTraining {
     return Status::Ok();
   }
 
-  Status OpenData() {
-    Result<std::unique_ptr<train::Dataset>> opened = OpenDataset(flags_.data, Split::kTrain);
-    if (!opened.ok()) return opened.status();
-    train_set_ = std::move(opened).value();
-    if (train_set_->classes() != static_cast<int>(job_.classes) ||
-        train_set_->image_shape()[0] != static_cast<int64_t>(job_.input[0])) {
-      return Status::InvalidInput(fmt::format(
-          "the job trains on {} classes and {} channels, and {} has {} and {}", job_.classes,
-          job_.input[0], flags_.data, train_set_->classes(), train_set_->image_shape()[0]));
-    }
-    if (!flags_.eval) return Status::Ok();
-    opened = OpenDataset(flags_.data, Split::kTest);
-    if (!opened.ok()) return opened.status();
-    test_set_ = std::move(opened).value();
-    return Status::Ok();
-  }
-
   Status BuildModel() {
     Result<model::Graph> graph =
         model::BuildModel(job_.model, {.classes = static_cast<int>(job_.classes),
@@ -158,72 +105,52 @@ class JoinedTraining {
                       "both",
                       job_.model, HexText(job_.model_hash), HexText(worker_.model_hash)));
     }
-    Result<std::unique_ptr<ComputeStack>> compute =
-        ComputeStack::Create({.backend = flags_.backend,
-                              .threads = flags_.threads,
-                              .exact = flags_.exact,
-                              .times_file = DefaultTimesFile()},
-                             clock_);
+    return Status::Ok();
+  }
+
+  Status PrepareCompute() {
+    Result<sched::Strategy> strategy = sched::ParseStrategy(job_.strategy, sched::JobStrategies());
+    if (!strategy.ok()) return strategy.status().WithContext("the job's strategy");
+    strategy_ = *strategy;
+    constexpr std::string_view kReplay = "replay:";
+    if (flags_.compute != "real" && !flags_.compute.starts_with(kReplay)) {
+      return Status::InvalidInput("--compute '" + flags_.compute +
+                                  "' is neither real nor replay:FILE");
+    }
+    if (flags_.compute != "real" && flags_.eval) {
+      return Status::InvalidInput("--eval needs --compute real: a replayed job learns nothing");
+    }
+    Result<std::unique_ptr<RoundCompute>> compute =
+        flags_.compute == "real"
+            ? MakeRealCompute({.flags = flags_,
+                               .job = job_,
+                               .graph = *graph_,
+                               .layout = *layout_,
+                               .parameters = *parameters_,
+                               .clock = clock_,
+                               .share = share_,
+                               .batch = batch_})
+            : MakeReplayedCompute(flags_.compute.substr(kReplay.size()), *layout_, *parameters_,
+                                  batch_, share_.index, clock_);
     if (!compute.ok()) return compute.status();
     compute_ = std::move(compute).value();
     return Status::Ok();
   }
 
-  Status PrepareNetworks() {
-    const auto batch_bytes =
-        sizeof(float) * static_cast<size_t>(batch_ * graph_->input_shape().elements());
-    // Read ahead; parameters coming in and gradients going out.
-    const size_t coming = 3 * batch_bytes + 2 * parameters_->values().size_bytes();
-    Result<size_t> budget = BytesLeft(flags_.memory_budget, coming);
-    if (!budget.ok()) return budget.status();
-    Result<std::unique_ptr<train::Network>> network = train::Network::Create(
-        *parameters_, compute_->registry(), compute_->parallel(),
-        {.batch = batch_, .training = true, .keep_gradients = false, .memory_budget = *budget});
-    if (!network.ok()) return network.status();
-    network_ = std::move(network).value();
-    compute_->KeepTimes();
-    return OpenLoader({});
-  }
-
-  // Round r computes with batch r of this worker's share, however often it is tried.
-  Status OpenLoader(train::EpochStep start) {
-    const Shape& image = graph_->input_shape();
-    loader_.reset();
-    Result<std::unique_ptr<train::BatchLoader>> loader =
-        train::BatchLoader::Create(*train_set_, {.sampling = {.batch = batch_,
-                                                              .worker = share_.index,
-                                                              .workers = share_.count,
-                                                              .seed = job_.seed,
-                                                              .shuffle = !flags_.no_shuffle},
-                                                 .height = static_cast<int>(image[1]),
-                                                 .width = static_cast<int>(image[2]),
-                                                 .augment = !flags_.no_augment,
-                                                 .start = start});
-    if (!loader.ok()) return loader.status();
-    loader_ = std::move(loader).value();
-    return Status::Ok();
-  }
-
-  // The batch of `round`, in batch_data_.
-  Status TakeBatch(int64_t round) {
-    if (batch_data_ && batch_round_ == round) return Status::Ok();
-    if (batch_round_ != round - 1) {
-      batch_data_.reset();
-      const int64_t steps = loader_->steps_per_epoch();
-      if (Status status = OpenLoader({round / steps, round % steps}); !status.ok()) return status;
-    }
-    Result<train::Batch> batch = loader_->Next();
-    if (!batch.ok()) return batch.status();
-    batch_data_ = *batch;
-    batch_round_ = round;
-    return Status::Ok();
-  }
-
   Status Train() {
     JobChannel channel(worker_, *layout_, *transport_, limits_, clock_, console_.log, stop_);
-    ChannelHooks hooks(channel, *network_, *tensors_);
-    TrainingDisplay display(console_, flags_.json, job_.rounds, graph_->name(), network_->memory());
-    const Status status = Rounds(channel, hooks, display);
+    sched::TransferScheduler scheduler(
+        {.strategy = strategy_,
+         .replan_rounds = std::max<int64_t>(1, job_.replan_rounds),
+         .message_bytes = static_cast<int64_t>(std::min<uint64_t>(job_.segment_bytes, INT64_MAX)),
+         .keep_timeline = !flags_.trace.empty()},
+        compute_->Units(), channel, clock_);
+    RoundDisplay display(console_, {.json = flags_.json,
+                                    .rounds = job_.rounds,
+                                    .model = graph_->name(),
+                                    .strategy = job_.strategy,
+                                    .compute = compute_->name()});
+    const Status status = Rounds(channel, scheduler, display);
     display.Leave();
     if (!status.ok()) return status;
     done_ = channel.done();
@@ -234,37 +161,63 @@ class JoinedTraining {
       }
       for (int64_t& counter : parameters_->counters()) counter = job_.rounds;
     }
-    return Status::Ok();
+    return WriteFiles(scheduler);
   }
 
-  Status Rounds(JobChannel& channel, ChannelHooks& hooks, TrainingDisplay& display) {
+  Status Rounds(JobChannel& channel, sched::TransferScheduler& scheduler, RoundDisplay& display) {
     for (;;) {
-      const int64_t begin = clock_.NowNs();
-      const int64_t waited = channel.waited_ns();
-      Result<std::optional<JobChannel::Attempt>> attempt = channel.NextAttempt();
-      if (!attempt.ok()) return attempt.status();
-      if (!*attempt) return Status::Ok();
-      const int64_t round = (*attempt)->round;
-      if (Status status = TakeBatch(round); !status.ok()) return status;
-      hooks.Start(**attempt);
-      Result<train::StepReport> report =
-          train::ComputeStep({.network = *network_,
-                              .forward_hooks = hooks,
-                              .backward_hooks = hooks,
-                              .clock = clock_,
-                              .label_smoothing = job_.label_smoothing,
-                              .seed = job_.seed + static_cast<uint64_t>(share_.index)},
-                             round, *batch_data_);
-      if (!report.ok()) return report.status();
-      if (report->abandoned) continue;
-      report->total_ns = clock_.NowNs() - begin;
-      display.Show(*report);
-      const int64_t waited_ns = channel.waited_ns() - waited;
-      channel.Report({.loss = report->loss,
-                      .images = static_cast<uint64_t>(report->images),
-                      .compute_ns = static_cast<uint64_t>(report->total_ns - waited_ns),
-                      .wait_ns = static_cast<uint64_t>(waited_ns)});
+      Result<std::optional<int64_t>> round = channel.NextRound();
+      if (!round.ok()) return round.status();
+      if (!*round) return Status::Ok();
+      Result<train::StepReport> step = compute_->Compute(**round, scheduler);
+      if (!step.ok()) return step.status();
+      if (step->abandoned) continue;
+      const sched::RoundReport& report = scheduler.report();
+      const net::WorkerSession::Traffic traffic = channel.traffic();
+      display.Show(*step, report, traffic);
+      const sched::Portions& parts = report.portions;
+      channel.Report(
+          {.loss = step->loss,
+           .images = static_cast<uint64_t>(step->images),
+           .compute_ns = static_cast<uint64_t>(parts.computing_alone_ns + parts.overlapping_ns),
+           .wait_ns = static_cast<uint64_t>(parts.communicating_alone_ns),
+           .bytes_sent = static_cast<uint64_t>(traffic.bytes_up),
+           .bytes_received = static_cast<uint64_t>(traffic.bytes_down)});
     }
+  }
+
+  // What was measured, where it was asked for.
+  Status WriteFiles(const sched::TransferScheduler& scheduler) {
+    const std::optional<sched::CostProfile> profile = scheduler.profile();
+    if (!flags_.profile_out.empty()) {
+      if (!profile) {
+        console_.log.Warning("no profile was written: too little has crossed the link to fit one");
+      } else if (Status status = WriteProfileFile(flags_.profile_out, *profile); !status.ok()) {
+        return status;
+      }
+    }
+    if (flags_.trace.empty()) return Status::Ok();
+    sched::CostProfile names;
+    for (const net::WireUnit& unit : layout_->units()) names.units.push_back({.name = unit.name});
+    std::vector<TraceTrack> tracks = {
+        {fmt::format("{} {} as it went", worker_.worker, job_.strategy), scheduler.timeline(),
+         names.units}};
+    // Beside it, the same number of rounds as the last plan and profile would have them.
+    sched::SimReport predicted;
+    if (profile) {
+      const int rounds = static_cast<int>(std::clamp<int64_t>(job_.rounds, 4, 50));
+      predicted = sched::PredictRounds(*profile, scheduler.plan(), rounds);
+      if (!scheduler.timeline().empty() && !predicted.timeline.empty()) {
+        const sched::Nanos shift = scheduler.timeline().front().begin_ns;
+        for (sched::Span& span : predicted.timeline) {
+          span.begin_ns += shift;
+          span.end_ns += shift;
+        }
+      }
+      tracks.push_back({fmt::format("{} {} as predicted", worker_.worker, job_.strategy),
+                        predicted.timeline, names.units});
+    }
+    return WriteTrace(flags_.trace, tracks);
   }
 
   Status Finish() {
@@ -279,13 +232,17 @@ class JoinedTraining {
       }
     }
     train::Score score;
-    if (test_set_) {
-      if (Status status = EvaluateNow(score); !status.ok()) return status;
+    if (flags_.eval) {
+      Result<train::Score> result = compute_->Evaluate();
+      if (!result.ok()) return result.status();
+      score = *result;
     }
     const std::string hash = HexText(ModelHash(*parameters_));
     if (flags_.json) {
       nlohmann::json final = {{"final", true},
                               {"rounds", job_.rounds},
+                              {"strategy", job_.strategy},
+                              {"compute", compute_->name()},
                               {"top1", nullptr},
                               {"segments_queued", ledger_.queued},
                               {"segments_acknowledged", ledger_.acknowledged},
@@ -294,31 +251,13 @@ class JoinedTraining {
                               {"segments_sent_again", ledger_.sent_again},
                               {"peak_rss_bytes", PeakResidentBytes()},
                               {"model_hash", hash}};
-      if (test_set_) final["top1"] = score.top1();
+      if (flags_.eval) final["top1"] = score.top1();
       console_.out << final << "\n";
       return Status::Ok();
     }
     console_.out << fmt::format("{} rounds, model {}", job_.rounds, hash.substr(0, 16));
-    if (test_set_) console_.out << fmt::format(", top-1 {:.2f} %", 100 * score.top1());
+    if (flags_.eval) console_.out << fmt::format(", top-1 {:.2f} %", 100 * score.top1());
     console_.out << "\n";
-    return Status::Ok();
-  }
-
-  Status EvaluateNow(train::Score& score) {
-    Result<std::unique_ptr<train::Network>> network =
-        train::Network::Create(*parameters_, compute_->registry(), compute_->parallel(),
-                               {.batch = batch_, .training = false});
-    if (!network.ok()) return network.status();
-    const Shape& image = graph_->input_shape();
-    Result<std::unique_ptr<train::BatchLoader>> loader = train::BatchLoader::Create(
-        *test_set_, {.sampling = {.batch = batch_, .shuffle = false, .keep_rest = true},
-                     .height = static_cast<int>(image[1]),
-                     .width = static_cast<int>(image[2]),
-                     .augment = false});
-    if (!loader.ok()) return loader.status();
-    Result<train::Score> result = train::Evaluate(**network, **loader);
-    if (!result.ok()) return result.status();
-    score = *result;
     return Status::Ok();
   }
 
@@ -332,17 +271,12 @@ class JoinedTraining {
   net::ConnectionLimits limits_;
   int batch_ = 0;
   std::unique_ptr<net::MqttTransport> transport_;
-  std::unique_ptr<train::Dataset> train_set_;
-  std::unique_ptr<train::Dataset> test_set_;
   std::unique_ptr<model::Graph> graph_;
   std::unique_ptr<train::Parameters> parameters_;
   std::unique_ptr<UnitTensors> tensors_;
   std::unique_ptr<net::WireLayout> layout_;
-  std::unique_ptr<ComputeStack> compute_;
-  std::unique_ptr<train::Network> network_;
-  std::unique_ptr<train::BatchLoader> loader_;
-  std::optional<train::Batch> batch_data_;
-  int64_t batch_round_ = -1;  // of batch_data_, or the one before the loader's next
+  sched::Strategy strategy_ = sched::Strategy::kWeave;
+  std::unique_ptr<RoundCompute> compute_;
   bool done_ = false;
   net::SegmentSender::Ledger ledger_;
 };

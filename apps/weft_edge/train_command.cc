@@ -21,9 +21,16 @@ Command AddTrainCommand(CLI::App& app, const std::atomic<bool>& stop) {
   train->add_option("--shards", f.shards, "Servers of the job")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  train
+      ->add_option("--compute", f.compute,
+                   "real, or replay:PROFILE to sleep a profile's times while all else is real")
+      ->capture_default_str();
+  train->add_option("--trace", f.trace,
+                    "Write a timeline for Perfetto: what was done when, and what was predicted");
+  train->add_option("--profile-out", f.profile_out,
+                    "Write what units and link cost, for `weft plan --profile`");
   train->add_option("--model", f.model, "Alone: model of the zoo; `weft model` lists them");
-  train->add_option("--data", f.data, "KIND:PATH, such as mnist:DIR or cifar10:DIR; docs/data.md")
-      ->required();
+  train->add_option("--data", f.data, "KIND:PATH, such as mnist:DIR or cifar10:DIR; docs/data.md");
   train->add_option("--batch", f.batch, "Images per step; 32, or what the job says")
       ->check(CLI::Range(1, 65536));
   auto* epochs = train->add_option("--epochs", f.epochs, "How often to go through the data")
@@ -83,6 +90,9 @@ Command AddTrainCommand(CLI::App& app, const std::atomic<bool>& stop) {
                 "alone");
           }
           return TrainJoined(*flags, console, stop);
+        }
+        if (flags->data.empty()) {
+          return Status::InvalidInput("--data KIND:PATH is missing; docs/data.md lists the kinds");
         }
         if (flags->model.empty()) {
           return Status::InvalidInput("--local needs --model to know what to train");

@@ -46,6 +46,9 @@ struct TrainFlags {
   std::string worker;
   std::string share = "0/1";
   int shards = 1;
+  std::string compute = "real";  // or replay:FILE
+  std::string trace;
+  std::string profile_out;
 };
 
 }  // namespace weft::apps

@@ -10,23 +10,6 @@
 #include "apps/terminal/text.h"
 
 namespace weft::apps {
-namespace {
-
-std::string Bar(double share, int width) {
-  const int full = static_cast<int>(share * width);
-  std::string bar;
-  for (int i = 0; i < width; ++i) bar += i < full ? "█" : "░";
-  return bar;
-}
-
-std::string ClockText(double seconds) {
-  const auto s = static_cast<int64_t>(seconds);
-  if (s >= 3600) return fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
-  return fmt::format("{}:{:02}", s / 60, s % 60);
-}
-
-}  // namespace
-
 std::string MemoryText(const train::MemoryTable& memory) {
   std::string text =
       fmt::format("memory: parameters {}, activations and gradients {} ({} if nothing were shared)",

@@ -76,11 +76,18 @@ Command AddServeCommand(CLI::App& app, const std::atomic<bool>& stop) {
   serve->add_option("--save", f.save, "Write the trained weights to this safetensors file");
   serve->add_option("--segment", f.segment, "Largest message, such as 256KiB")
       ->capture_default_str();
-  serve->add_option("--window", f.window, "Most bytes on the way to or from one worker")
+  serve->add_option("--window", f.window, "Most bytes on the way to or from one worker at a time")
       ->capture_default_str();
   serve->add_option(
       "--slice", f.slice,
-      "Sum and send on in slices of about so many bytes; the whole model if not given");
+      "Sum in slices of about so many bytes; a part in 512 of the model if not given");
+  serve
+      ->add_option("--strategy", f.strategy,
+                   "How transfers are cut and ordered: sequential, lbl, ibatch, dynacomm or weave")
+      ->capture_default_str();
+  serve->add_option("--replan-every", f.replan_every, "Rounds after which workers plan anew")
+      ->check(CLI::Range(int64_t{1}, int64_t{1'000'000'000}))
+      ->capture_default_str();
   serve->add_option("--max-norm", f.max_norm, "Refuse gradients with a larger norm; 0: take any")
       ->check(FromZeroUpTo(1e30))
       ->capture_default_str();

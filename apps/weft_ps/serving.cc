@@ -23,11 +23,15 @@
 #include "core/thread_pool.h"
 #include "core/train/initialise.h"
 #include "net/mqtt/mqtt_transport.h"
+#include "sched/strategy.h"
 
 namespace weft::apps {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
+// Slices are turned around one by one: finer ones than this gain nothing.
+constexpr int64_t kSlices = 512;
+constexpr int64_t kLeastSlice = 64 << 10;
 
 // "3x32x32"
 Result<Shape> ParseInput(const std::string& text) {
@@ -120,6 +124,13 @@ class Serving {
     if (flags_.worker_timeout_s < 2 * flags_.heartbeat_s) {
       return Status::InvalidInput("--worker-timeout must be at least twice --heartbeat");
     }
+    if (slice == 0) {
+      const auto model = static_cast<int64_t>(sizeof(float)) * layout_->floats();
+      slice = std::max<int64_t>(model / kSlices, kLeastSlice);
+    }
+    Result<sched::Strategy> strategy =
+        sched::ParseStrategy(flags_.strategy, sched::JobStrategies());
+    if (!strategy.ok()) return strategy.status().WithContext("--strategy");
     const Shape& input = graph_->input_shape();
     setting_.job = flags_.job;
     setting_.shard = shard->index;
@@ -136,8 +147,12 @@ class Serving {
                         .worker_timeout_ms = static_cast<uint32_t>(flags_.worker_timeout_s * 1000),
                         .window_bytes = static_cast<uint64_t>(window),
                         .segment_bytes = static_cast<uint64_t>(segment),
-                        .model_hash = ArchitectureHash(*graph_)};
+                        .model_hash = ArchitectureHash(*graph_),
+                        .strategy = flags_.strategy,
+                        .replan_rounds = static_cast<uint32_t>(flags_.replan_every)};
     setting_.slice_floats = slice / static_cast<int64_t>(sizeof(float));
+    // The others are run as they were published: nothing goes out before all is summed.
+    setting_.whole_versions = *strategy != sched::Strategy::kWeave;
     setting_.workers = flags_.workers;
     setting_.quorum = flags_.quorum > 0 ? flags_.quorum : flags_.workers;
     setting_.max_workers = flags_.max_workers;

@@ -40,8 +40,10 @@ struct ServeFlags {
   bool new_head = false;
   std::string save;
   std::string segment = "256KiB";
-  std::string window = "2MiB";
-  std::string slice;  // empty: the whole model at once
+  std::string window = "4MiB";
+  std::string slice;  // empty: a part in 512 of the model, but no less than 64 KiB
+  std::string strategy = "weave";
+  int64_t replan_every = 50;  // rounds
   double max_norm = 0;
   int64_t checkpoint_every = 100;
   int threads = 0;

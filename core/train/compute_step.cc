@@ -22,6 +22,7 @@ Result<StepReport> ComputeStep(const StepParts& parts, int64_t number, const Bat
   parts.forward_hooks.BeginStep(number);
   const int64_t forward_begin = parts.clock.NowNs();
   network.Forward(parts.forward_hooks, draw);
+  parts.forward_hooks.EndForward();
   if (parts.forward_hooks.Abandoned()) {
     parts.forward_hooks.EndStep();
     report.abandoned = true;

@@ -94,11 +94,13 @@ class Writer {
     const auto unit_vector = builder_.CreateVector(units);
     const auto ends = builder_.CreateVector(m.slice_ends);
     const auto hash = AddHash(m.model_hash);
-    return As(wire::Body::Welcome,
-              wire::CreateWelcome(builder_, m.version, m.first_round, model, input, m.classes,
-                                  unit_vector, m.first_unit, m.last_unit, ends, m.rounds, m.batch,
-                                  m.seed, m.label_smoothing, m.heartbeat_ms, m.worker_timeout_ms,
-                                  m.window_bytes, m.segment_bytes, hash, m.ticket));
+    const auto strategy = builder_.CreateString(m.strategy);
+    return As(
+        wire::Body::Welcome,
+        wire::CreateWelcome(builder_, m.version, m.first_round, model, input, m.classes,
+                            unit_vector, m.first_unit, m.last_unit, ends, m.rounds, m.batch, m.seed,
+                            m.label_smoothing, m.heartbeat_ms, m.worker_timeout_ms, m.window_bytes,
+                            m.segment_bytes, hash, m.ticket, strategy, m.replan_rounds));
   }
 
   Added Add(const Refuse& m) {
@@ -108,8 +110,8 @@ class Writer {
   }
 
   Added Add(const Plan& m) {
-    const auto last_units = builder_.CreateVector(m.last_units);
-    return As(wire::Body::Plan, wire::CreatePlan(builder_, m.ticket, last_units, m.has_parameters));
+    const auto ends = builder_.CreateVector(m.ends);
+    return As(wire::Body::Plan, wire::CreatePlan(builder_, m.ticket, ends, m.has_parameters));
   }
 
   Added Add(const Segment& m) {
@@ -122,12 +124,13 @@ class Writer {
         wire::Body::Segment,
         wire::CreateSegment(builder_, static_cast<wire::SegmentKind>(m.kind), wire::DType::Float32,
                             m.ticket, m.sequence, m.first_unit, m.last_unit, m.total, m.offset, crc,
-                            flatbuffers::Offset<flatbuffers::Vector<uint8_t>>(data)));
+                            flatbuffers::Offset<flatbuffers::Vector<uint8_t>>(data), m.follows));
   }
 
   Added Add(const Ack& m) {
-    return As(wire::Body::Ack,
-              wire::CreateAck(builder_, m.ticket, builder_.CreateVector(m.sequences)));
+    const auto sequences = builder_.CreateVector(m.sequences);
+    const auto arrived = builder_.CreateVector(m.arrived_ns);
+    return As(wire::Body::Ack, wire::CreateAck(builder_, m.ticket, sequences, arrived));
   }
 
   Added Add(const Nack& m) {
@@ -212,7 +215,9 @@ class Reader {
                     .window_bytes = m.window_bytes(),
                     .segment_bytes = m.segment_bytes(),
                     .model_hash = ReadHash(m.model_hash()),
-                    .ticket = m.ticket()};
+                    .ticket = m.ticket(),
+                    .strategy = Text(m.strategy(), "strategy"),
+                    .replan_rounds = m.replan_rounds()};
     Check(m.input() != nullptr && m.input()->size() == 3, "input", "is not three numbers");
     Check(m.units() != nullptr && m.units()->size() <= static_cast<uint32_t>(kMaxUnits), "units",
           "are missing or too many");
@@ -245,11 +250,14 @@ class Reader {
 
   Body Read(const wire::Plan& m) {
     Plan plan{.ticket = m.ticket(), .has_parameters = m.has_parameters()};
-    Check(m.last_units() != nullptr && m.last_units()->size() <= static_cast<uint32_t>(kMaxUnits),
-          "last_units", "are missing or too many");
-    if (!refusal) plan.last_units.assign(m.last_units()->begin(), m.last_units()->end());
-    for (size_t i = 1; i < plan.last_units.size(); ++i) {
-      Check(plan.last_units[i - 1] < plan.last_units[i], "last_units", "do not rise");
+    Check(m.ends() != nullptr && m.ends()->size() <= static_cast<uint32_t>(kMaxUnits), "ends",
+          "are missing or too many");
+    if (!refusal) plan.ends.assign(m.ends()->begin(), m.ends()->end());
+    uint64_t before = 0;
+    for (const uint64_t end : plan.ends) {
+      Check(end > before && end <= static_cast<uint64_t>(kMaxFloats), "ends",
+            "do not rise, or beyond any model");
+      before = end;
     }
     return plan;
   }
@@ -262,7 +270,8 @@ class Reader {
                     .last_unit = m.last_unit(),
                     .total = m.total(),
                     .offset = m.offset(),
-                    .crc32c = m.crc32c()};
+                    .crc32c = m.crc32c(),
+                    .follows = m.follows()};
     Check(m.kind() == wire::SegmentKind::Gradients || m.kind() == wire::SegmentKind::Parameters,
           "kind", "is none of ours");
     Check(m.dtype() == wire::DType::Float32, "dtype", "is not float32");
@@ -282,6 +291,10 @@ class Reader {
     Check(m.sequences() != nullptr && m.sequences()->size() <= kMaxSequences, "sequences",
           "are missing or too many");
     if (!refusal) ack.sequences.assign(m.sequences()->begin(), m.sequences()->end());
+    if (m.arrived_ns() == nullptr || m.arrived_ns()->size() == 0) return ack;
+    Check(m.arrived_ns()->size() == ack.sequences.size(), "arrived_ns",
+          "are not as many as the sequences");
+    if (!refusal) ack.arrived_ns.assign(m.arrived_ns()->begin(), m.arrived_ns()->end());
     return ack;
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Profiles come from files people edit: each kind of mistake gets a sentence with the field in it.
-#include "apps/weft/profile_file.h"
+#include "apps/profile/profile_file.h"
 
 #include <string>
 

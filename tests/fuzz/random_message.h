@@ -54,12 +54,13 @@ class RandomMessage {
                      .start_over = in_.Coin()};
       case 1: {
         Plan plan{.ticket = ticket};
-        for (int i = in_.Pick(4); i > 0; --i) plan.last_units.push_back(in_.Take<uint8_t>());
+        for (int i = in_.Pick(4); i > 0; --i) plan.ends.push_back(in_.Take<uint8_t>());
         return plan;
       }
       case 2: {
         Ack ack{.ticket = ticket};
         for (int i = in_.Pick(4); i > 0; --i) ack.sequences.push_back(Small());
+        if (in_.Coin()) ack.arrived_ns.assign(ack.sequences.size(), in_.Take<int64_t>());
         return ack;
       }
       case 3:
@@ -97,7 +98,8 @@ class RandomMessage {
                     .ticket = ticket,
                     .sequence = Small(),
                     .first_unit = static_cast<uint32_t>(in_.Pick(layout_.unit_count())),
-                    .last_unit = static_cast<uint32_t>(in_.Pick(layout_.unit_count()))};
+                    .last_unit = static_cast<uint32_t>(in_.Pick(layout_.unit_count())),
+                    .follows = in_.Coin()};
     if (segment.first_unit <= segment.last_unit) {
       const FloatRange units =
           layout_.Units(static_cast<int>(segment.first_unit), static_cast<int>(segment.last_unit));

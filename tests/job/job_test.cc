@@ -88,6 +88,34 @@ TEST(Job, ThreeServersGetTheModelOfOne) {
   }
 }
 
+// Strategies decide when what travels, and never what is summed.
+TEST(Job, EveryStrategyGetsTheSameModelHoweverManyWorkersAndServers) {
+  job.rounds = 8;  // enough for the first plans of their own
+  for (const int count : {1, 2, 4}) {
+    job.workers = count;
+    const std::string expected = job.ExpectedHash();
+    for (const int shards : {1, 4}) {
+      for (const char* strategy : {"sequential", "lbl", "ibatch", "dynacomm", "weave"}) {
+        const std::string name =
+            std::string(strategy) + std::to_string(count) + "-" + std::to_string(shards);
+        for (int shard = 0; shard < shards; ++shard) {
+          servers.push_back(std::make_unique<ChildProcess>(
+              PsCommand(job.PsArguments(broker.port(), folder.Path(name + std::to_string(shard)),
+                                        {"--strategy", strategy, "--replan-every", "2", "--shard",
+                                         std::to_string(shard) + "/" + std::to_string(shards)}))));
+        }
+        StartWorkers({"--json", "--shards", std::to_string(shards)});
+        for (const auto& worker : workers) {
+          const std::string hash = FinalHash(*worker);
+          if (hash != expected) FAIL((name + " ended with model " + hash).c_str());
+        }
+        workers.clear();
+        servers.clear();
+      }
+    }
+  }
+}
+
 TEST(Job, KilledAtRandomItEndsWithTheSameModel) {
   const int kills = Kills();
   job.rounds = 4 * kills + 20;

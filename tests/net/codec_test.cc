@@ -309,7 +309,7 @@ TEST(CodecNonsense, WhatIsMissingIsRefused) {
   CheckBadField(
       ByHand(wire::Body::Plan,
              [](flatbuffers::FlatBufferBuilder& b) { return wire::CreatePlan(b, 1).Union(); }),
-      "last_units");
+      "ends");
   CheckBadField(
       ByHand(wire::Body::Ack,
              [](flatbuffers::FlatBufferBuilder& b) { return wire::CreateAck(b).Union(); }),
@@ -353,8 +353,11 @@ TEST(CodecNonsense, HellosPlansAndVerdictsAreRefusedByField) {
   CheckBadField(Changed<Hello>([](Hello& m) { m.batch = 0; }), "batch");
   CheckBadField(Changed<Hello>([](Hello& m) { m.batch = 65537; }), "batch");
   CheckBadField(Changed<Hello>([](Hello& m) { m.software = std::string(1025, 's'); }), "software");
-  CheckBadField(Changed<Plan>([](Plan& m) { m.last_units = {1, 3, 2}; }), "last_units");
-  CheckBadField(Changed<Plan>([](Plan& m) { m.last_units = {1, 1}; }), "last_units");
+  CheckBadField(Changed<Plan>([](Plan& m) { m.ends = {1, 3, 2}; }), "ends");
+  CheckBadField(Changed<Plan>([](Plan& m) { m.ends = {1, 1}; }), "ends");
+  CheckBadField(Changed<Plan>([](Plan& m) { m.ends = {0, 1}; }), "ends");
+  CheckBadField(Changed<Plan>([](Plan& m) { m.ends = {1, uint64_t{kMaxFloats} + 1}; }), "ends");
+  CheckBadField(Changed<Ack>([](Ack& m) { m.arrived_ns.pop_back(); }), "arrived_ns");
   for (const int reason : {0, kReasons, 65535}) {
     const Refusal unknown{static_cast<Reason>(reason), ""};
     CheckBadField(Changed<Nack>([&](Nack& m) { m.refusal = unknown; }), "reason");

@@ -41,14 +41,15 @@ bool SameBody(const Hello& a, const Hello& b) {
 bool SameBody(const Welcome& a, const Welcome& b) {
   const auto& [version, first_round, model, input, classes, units, first_unit, last_unit,
                slice_ends, rounds, batch, seed, label_smoothing, heartbeat_ms, worker_timeout_ms,
-               window_bytes, segment_bytes, model_hash, ticket] = a;
+               window_bytes, segment_bytes, model_hash, ticket, strategy, replan_rounds] = a;
   return version == b.version && first_round == b.first_round && model == b.model &&
          input == b.input && classes == b.classes && units == b.units &&
          first_unit == b.first_unit && last_unit == b.last_unit && slice_ends == b.slice_ends &&
          rounds == b.rounds && batch == b.batch && seed == b.seed &&
          label_smoothing == b.label_smoothing && heartbeat_ms == b.heartbeat_ms &&
          worker_timeout_ms == b.worker_timeout_ms && window_bytes == b.window_bytes &&
-         segment_bytes == b.segment_bytes && model_hash == b.model_hash && ticket == b.ticket;
+         segment_bytes == b.segment_bytes && model_hash == b.model_hash && ticket == b.ticket &&
+         strategy == b.strategy && replan_rounds == b.replan_rounds;
 }
 
 bool SameRefusal(const Refusal& a, const Refusal& b) {
@@ -62,20 +63,22 @@ bool SameBody(const Refuse& a, const Refuse& b) {
 }
 
 bool SameBody(const Plan& a, const Plan& b) {
-  const auto& [ticket, last_units, has_parameters] = a;
-  return ticket == b.ticket && last_units == b.last_units && has_parameters == b.has_parameters;
+  const auto& [ticket, ends, has_parameters] = a;
+  return ticket == b.ticket && ends == b.ends && has_parameters == b.has_parameters;
 }
 
 bool SameBody(const Segment& a, const Segment& b) {
-  const auto& [kind, ticket, sequence, first_unit, last_unit, total, offset, crc32c, data] = a;
+  const auto& [kind, ticket, sequence, first_unit, last_unit, total, offset, crc32c, data,
+               follows] = a;
   return kind == b.kind && ticket == b.ticket && sequence == b.sequence &&
          first_unit == b.first_unit && last_unit == b.last_unit && total == b.total &&
-         offset == b.offset && crc32c == b.crc32c && std::ranges::equal(data, b.data);
+         offset == b.offset && crc32c == b.crc32c && std::ranges::equal(data, b.data) &&
+         follows == b.follows;
 }
 
 bool SameBody(const Ack& a, const Ack& b) {
-  const auto& [ticket, sequences] = a;
-  return ticket == b.ticket && sequences == b.sequences;
+  const auto& [ticket, sequences, arrived_ns] = a;
+  return ticket == b.ticket && sequences == b.sequences && arrived_ns == b.arrived_ns;
 }
 
 bool SameBody(const Nack& a, const Nack& b) {
@@ -129,10 +132,12 @@ std::vector<Sample> SampleMessages() {
                              .window_bytes = 4 << 20,
                              .segment_bytes = 256 << 10,
                              .model_hash = SomeHash(),
-                             .ticket = 77}}},
+                             .ticket = 77,
+                             .strategy = "weave",
+                             .replan_rounds = 50}}},
       {"refuse", {HeaderOf(9), Refuse{{Reason::kJobFull, "the job has its 4 workers"}}}},
       {"plan",
-       {HeaderOf(10), Plan{.ticket = 77, .last_units = {0, 1, 4, 90'000}, .has_parameters = true}}},
+       {HeaderOf(10), Plan{.ticket = 77, .ends = {1, 2, 400, 90'000}, .has_parameters = true}}},
       {"segment",
        {HeaderOf(12), Segment{.kind = SegmentKind::kParameters,
                               .ticket = 77,
@@ -142,8 +147,12 @@ std::vector<Sample> SampleMessages() {
                               .total = 100'000,
                               .offset = 4096,
                               .crc32c = Crc32cByTable(data),
-                              .data = data}}},
-      {"ack", {HeaderOf(12), Ack{.ticket = 77, .sequences = {5, 4, 0xFFFFFFFFFFFFFFFFu, 1}}}},
+                              .data = data,
+                              .follows = true}}},
+      {"ack",
+       {HeaderOf(12), Ack{.ticket = 77,
+                          .sequences = {5, 4, 0xFFFFFFFFFFFFFFFFu, 1},
+                          .arrived_ns = {1'000'000'007, 1'000'000'008, -3, 0}}}},
       {"nack",
        {HeaderOf(12),
         Nack{.ticket = 78, .sequence = 41, .refusal = {Reason::kStaleRound, "round 13 is open"}}}},

@@ -117,14 +117,14 @@ TEST(SegmentSender, NothingIsLostAndTheWindowHoldsOverABadLink) {
 
 TEST(SegmentSender, CutsWhatIsLargerThanASegment) {
   SegmentSender sender({.window_bytes = 1000, .segment_bytes = 16});
-  sender.Queue({.round = 3, .first_unit = 1, .last_unit = 2, .range = {10, 20}}, 0);
+  sender.Queue({.round = 3, .range = {10, 20}}, 0);
   const auto sent = TakeAll(sender, 0);
   CHECK_EQUAL(3u, sent.size());
   CHECK((sent[0].range == FloatRange{10, 14}));
   CHECK((sent[1].range == FloatRange{14, 18}));
   CHECK((sent[2].range == FloatRange{18, 20}));
   for (const OutgoingSegment& segment : sent) {
-    CHECK(segment.round == 3 && segment.first_unit == 1 && segment.last_unit == 2);
+    CHECK_EQUAL(3, segment.round);
   }
   CHECK(sent[0].sequence != sent[1].sequence && sent[1].sequence != sent[2].sequence);
   CHECK(sent[0].sequence > 0);  // 0 is no segment's
@@ -157,7 +157,7 @@ TEST(SegmentSender, ANewConnectionThatAllowsLessGetsWhatIsLeftInSmallerParts) {
       CHECK(BytesOf(segment) <= 32);
       CHECK(segment.sequence != before[0].sequence);
       received.Add(segment.range);
-      CHECK(sender.Acknowledge(segment.sequence, kSecond));
+      CHECK(sender.Acknowledge(segment.sequence, kSecond).has_value());
     }
   }
   CHECK(received.Covers({0, 40}));
@@ -183,7 +183,7 @@ TEST(SegmentSender, WhatIsMoreUrgentOvertakesWhatWaits) {
   const auto first = TakeAll(sender, 0);
   sender.Queue(Of(100, 105), 1);
   CHECK_FALSE(sender.Next(0).has_value());
-  CHECK(sender.Acknowledge(first[0].sequence, 1));
+  CHECK(sender.Acknowledge(first[0].sequence, 1).has_value());
   CHECK_EQUAL(100, sender.Next(1)->range.begin);
 }
 
@@ -217,7 +217,7 @@ TEST(SegmentSender, WaitsFourTimesAsLongAsAnswersTakeAndAtLeastHalfASecond) {
   SegmentSender sender({.window_bytes = 1000, .segment_bytes = 4});
   const auto retry_after = [&](int64_t answer_ns) {
     sender.Queue(Of(0, 1), 0);
-    CHECK(sender.Acknowledge(sender.Next(0)->sequence, answer_ns));
+    CHECK(sender.Acknowledge(sender.Next(0)->sequence, answer_ns).has_value());
     sender.Queue(Of(0, 1), 0);
     CHECK(sender.Next(0).has_value());
     const int64_t after = sender.next_retry_ns();
@@ -235,7 +235,7 @@ TEST(SegmentSender, AnAnswerThatMayBeToEitherCopySaysNothingAboutTime) {
   sender.Queue(Of(0, 1), 0);
   const uint64_t sequence = sender.Next(0)->sequence;
   CHECK(sender.Next(3 * kSecond).has_value());
-  CHECK(sender.Acknowledge(sequence, 3 * kSecond + 1));
+  CHECK(sender.Acknowledge(sequence, 3 * kSecond + 1).has_value());
   sender.Queue(Of(1, 2), 0);
   CHECK(sender.Next(0).has_value());
   CHECK_EQUAL(3 * kSecond, sender.next_retry_ns());
@@ -245,7 +245,7 @@ TEST(SegmentSender, AfterANewConnectionEverythingUnansweredGoesAgainAtOnce) {
   SegmentSender sender({.window_bytes = 1000, .segment_bytes = 4});
   sender.Queue(Of(0, 4), 0);
   const auto first = TakeAll(sender, 0);
-  CHECK(sender.Acknowledge(first[1].sequence, 1));
+  CHECK(sender.Acknowledge(first[1].sequence, 1).has_value());
   sender.SendAllAgain();
   CHECK_EQUAL(0, sender.bytes_on_the_way());
   CHECK_FALSE(sender.idle());
@@ -260,9 +260,9 @@ TEST(SegmentSender, AnAnswerFromBeforeTheNewConnectionStillCounts) {
   sender.Queue(Of(0, 1), 0);
   const uint64_t sequence = sender.Next(0)->sequence;
   sender.SendAllAgain();
-  CHECK(sender.Acknowledge(sequence, 1));
+  CHECK(sender.Acknowledge(sequence, 1).has_value());
   CHECK(sender.idle());
-  CHECK_FALSE(sender.Acknowledge(sequence, 2));
+  CHECK_FALSE(sender.Acknowledge(sequence, 2).has_value());
   CHECK_EQUAL(1, sender.ledger().acknowledged);
 }
 
@@ -270,7 +270,7 @@ TEST(SegmentSender, WhatWasNeverSentCannotBeAnswered) {
   SegmentSender sender({.window_bytes = 1000, .segment_bytes = 4});
   sender.Queue(Of(0, 1), 0);
   for (uint64_t sequence = 0; sequence < 10; ++sequence) {
-    CHECK_FALSE(sender.Acknowledge(sequence, 0));
+    CHECK_FALSE(sender.Acknowledge(sequence, 0).has_value());
     CHECK_FALSE(sender.Refused(sequence));
   }
   CHECK_EQUAL(1u, TakeAll(sender, 0).size());
@@ -283,8 +283,8 @@ TEST(SegmentSender, EverySegmentHasOneVerdictInTheEnd) {
   CHECK_EQUAL(4u, sent.size());
   CHECK(sender.Refused(sent[0].sequence));
   CHECK_FALSE(sender.Refused(sent[0].sequence));
-  CHECK_FALSE(sender.Acknowledge(sent[0].sequence, 1));
-  CHECK(sender.Acknowledge(sent[1].sequence, 1));
+  CHECK_FALSE(sender.Acknowledge(sent[0].sequence, 1).has_value());
+  CHECK(sender.Acknowledge(sent[1].sequence, 1).has_value());
   TakeAll(sender, 1);  // two of round 1
   sender.ForgetBefore(1);
   CHECK_EQUAL(8, sender.bytes_on_the_way());
@@ -296,6 +296,58 @@ TEST(SegmentSender, EverySegmentHasOneVerdictInTheEnd) {
   CHECK(sender.idle());
   CHECK_EQUAL(12, sender.ledger().queued);
   CHECK_EQUAL(12, Verdicts(sender.ledger()));
+}
+
+TEST(SegmentSender, EarlierRoundsThenTurnsThenPlaces) {
+  SegmentSender sender({.window_bytes = 1000, .segment_bytes = 1000});
+  sender.Queue(Of(0, 1, 2), 0);
+  sender.Queue(Of(1, 2, 1), 7);
+  sender.Queue(Of(5, 6, 1), 3);
+  sender.Queue(Of(2, 3, 1), 3);
+  std::vector<int64_t> places;
+  for (const OutgoingSegment& segment : TakeAll(sender, 0)) places.push_back(segment.range.begin);
+  CHECK((places == std::vector<int64_t>{2, 5, 1, 0}));
+}
+
+// The link was busy between two segments if the second was there when the first left.
+TEST(SegmentSender, TellsWhatWasWaitingWhenTheOneBeforeLeft) {
+  SegmentSender sender({.window_bytes = 1000, .segment_bytes = 8});
+  sender.Queue(Of(0, 4), 0);  // two messages
+  std::vector<OutgoingSegment> sent = TakeAll(sender, 0);
+  CHECK_EQUAL(2u, sent.size());
+  CHECK_FALSE(sent[0].follows);
+  CHECK(sent[1].follows);
+  sender.Queue(Of(4, 6), 0);
+  sent = TakeAll(sender, 1);
+  CHECK_FALSE(sent[0].follows);                     // the way may have been idle before it
+  CHECK(TakeAll(sender, 4 * kSecond).size() == 3);  // again
+  for (const OutgoingSegment& again : TakeAll(sender, 100 * kSecond)) CHECK_FALSE(again.follows);
+}
+
+// 1 MB/s and 50 ms there and back: 50 KB fill the way, and what is beyond it waits on it.
+TEST(SegmentSender, KeepsAsMuchOnTheWayAsItTakes) {
+  SegmentSender sender({.window_bytes = 400'000, .segment_bytes = 4000});
+  sender.Queue(Of(0, 20'000'000), 0);
+  CHECK_EQUAL(400'000, sender.credit_bytes());
+  int64_t line_free = 0;
+  std::vector<std::pair<int64_t, uint64_t>> answers;  // when, to what
+  int64_t now = 0;
+  size_t next = 0;
+  int64_t sent_bytes = 0;
+  while (now < 60 * kSecond) {
+    while (const auto segment = sender.Next(now)) {
+      line_free = std::max(line_free, now) + BytesOf(*segment) * 1000;
+      answers.emplace_back(line_free + 50 * kMs, segment->sequence);
+      sent_bytes += BytesOf(*segment);
+    }
+    CHECK(next < answers.size());
+    now = answers[next].first;
+    CHECK(sender.Acknowledge(answers[next++].second, now).has_value());
+  }
+  // 50 ms and 10 ms for good measure, and three segments.
+  CHECK(sender.credit_bytes() >= 60'000 && sender.credit_bytes() <= 60'000 + 4 * 4000);
+  CHECK(sender.bytes_on_the_way() <= sender.credit_bytes());
+  CHECK(sent_bytes > 59'000'000 - 4000);  // the way was never idle
 }
 
 }  // namespace weft::net

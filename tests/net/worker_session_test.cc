@@ -136,7 +136,7 @@ TEST(WorkerSession, AsksToJoinThenForTheOpenRound) {
   const auto plans = stage.Said<Plan>();
   CHECK_EQUAL(1u, plans.size());
   CHECK_EQUAL(5u, plans[0].ticket);
-  CHECK_EQUAL(2u, plans[0].last_units.back());
+  CHECK_EQUAL(19u, plans[0].ends.back());
   CHECK(stage.session.joined());
   CHECK_EQUAL(3, stage.session.NextAttempt()->round);
 }
@@ -221,6 +221,7 @@ TEST(WorkerSession, GradientsAreSentAgainUntilTheyAreAcknowledged) {
         std::span(g).subspan(static_cast<size_t>(p.begin), static_cast<size_t>(p.size())),
         std::span(g).subspan(static_cast<size_t>(s.begin), static_cast<size_t>(s.size())));
   }
+  stage.session.Tick();
   auto segments = stage.Said<Segment>();
   CHECK_EQUAL(1u, segments.size());  // neighbours are joined up to a segment's size
   CHECK_EQUAL(76u, segments[0].total);

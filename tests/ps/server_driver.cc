@@ -199,7 +199,7 @@ int64_t ServerDriver::Join(const std::string& worker, uint64_t incarnation, uint
   tickets_[worker] = welcome.ticket;
   Say(worker, net::Lane::kControl,
       {HeaderOf(worker, welcome.first_round, incarnation),
-       net::Plan{.ticket = welcome.ticket, .last_units = {}}});
+       net::Plan{.ticket = welcome.ticket, .ends = {}}});
   return welcome.first_round;
 }
 

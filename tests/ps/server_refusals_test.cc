@@ -108,7 +108,8 @@ TEST_GROUP(ServerRefusals){};
 
 TEST(ServerRefusals, MessagesLargerThanTheJobAllows) {
   CheckRefused(Reason::kTooLarge, 0, [](ServerDriver& driver) {
-    driver.SayBytes("weft/job/evil/push", std::vector<std::byte>(64 + 1024 + 1));
+    driver.SayBytes("weft/job/evil/push",
+                    std::vector<std::byte>((net::kPlanEnds + 3) * 8 + 1024 + 1));
   });
 }
 

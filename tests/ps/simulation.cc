@@ -55,6 +55,8 @@ struct Job {
     segment_bytes = 4 * rng.Between(4, 64);
     window_bytes = segment_bytes * rng.Between(1, 6);
     checkpoint_every = rng.Between(1, 4);
+    whole_versions = rng.Between(0, 3) == 0;
+    replan_percent = rng.Between(0, 1) * rng.Between(0, 100);
     for (int w = 0; w < workers; ++w) batch.push_back(static_cast<uint32_t>(rng.Between(1, 64)));
     const train::OptimizerSpec spec =
         rng.Between(0, 1) == 0
@@ -98,6 +100,8 @@ struct Job {
   int64_t segment_bytes = 0;
   int64_t window_bytes = 0;
   int64_t checkpoint_every = 1;
+  bool whole_versions = false;
+  int64_t replan_percent = 0;  // of the rounds, with another plan
   std::vector<uint32_t> batch;
   std::optional<train::Optimizer> optimizer;
   net::ModelHash hash = {};
@@ -513,6 +517,7 @@ class Simulation {
                                       .segment_bytes = static_cast<uint64_t>(job_.segment_bytes),
                                       .model_hash = job_.hash},
                           .slice_floats = job_.slice_floats,
+                          .whole_versions = job_.whole_versions,
                           .workers = job_.workers,
                           .quorum = job_.quorum,
                           .round_deadline_ns = job_.deadline_ns,
@@ -664,6 +669,7 @@ class Simulation {
       node.attempt = node.session->NextAttempt();
       if (!node.attempt) return;
       node.session->Begin(*node.attempt);
+      if (rng_.Between(1, 100) <= job_.replan_percent) node.session->Use(AnyPlan());
       node.next_unit = 0;
       node.values.assign(static_cast<size_t>(job_.layout->floats()), 0.0f);
     }
@@ -685,6 +691,24 @@ class Simulation {
     node.backward = true;
     node.next_unit = job_.layout->unit_count() - 1;
     Backward(node);
+  }
+
+  TransferPlan AnyPlan() {
+    const auto ends = [&] {
+      std::vector<int64_t> cuts;
+      const int64_t step = rng_.Between(1, job_.layout->floats());
+      for (int64_t end = 0; end < job_.layout->floats();) {
+        end = std::min(end + rng_.Between(1, step), job_.layout->floats());
+        cuts.push_back(end);
+      }
+      return cuts;
+    };
+    TransferPlan plan{.push_ends = ends(), .pull_ends = ends()};
+    if (rng_.Between(0, 1) == 0) return plan;
+    for (size_t i = 0; i < plan.push_ends.size(); ++i) {
+      plan.push_turns.push_back(rng_.Between(0, 9));
+    }
+    return plan;
   }
 
   void Backward(WorkerNode& node) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/weft/profile_file.h"
+#include "apps/profile/profile_file.h"
 
 #include <algorithm>
 #include <cmath>
@@ -157,6 +157,29 @@ Result<sched::CostProfile> ReadProfileFile(const std::string& path) {
   Result<sched::CostProfile> profile = ParseProfile(text);
   if (!profile.ok()) return profile.status().WithContext(path);
   return profile;
+}
+
+Status WriteProfileFile(const std::string& path, const sched::CostProfile& profile) {
+  json units = json::array();
+  for (const sched::UnitCost& unit : profile.units) {
+    units.push_back({{"name", unit.name},
+                     {"bytes", unit.bytes},
+                     {"forward_ns", unit.forward_ns},
+                     {"backward_ns", unit.backward_ns},
+                     {"pull_ns", unit.pull_ns},
+                     {"push_ns", unit.push_ns}});
+  }
+  const json root = {{"pull_overhead_ns", profile.pull_overhead_ns},
+                     {"push_overhead_ns", profile.push_overhead_ns},
+                     {"latency_ns", profile.latency_ns},
+                     {"units", units}};
+  std::ofstream file(path);
+  file << root.dump(1) << "\n";
+  file.close();
+  if (!file) {
+    return Status::Unavailable("cannot write '" + path + "'; is the folder there and writable?");
+  }
+  return Status::Ok();
 }
 
 }  // namespace weft::apps

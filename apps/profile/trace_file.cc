@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/weft/trace_file.h"
+#include "apps/profile/trace_file.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -29,6 +30,8 @@ LaneTag TagOf(Lane lane) {
       return {2, "push", "push"};
     case Lane::kPull:
       return {3, "pull", "pull"};
+    case Lane::kPlan:
+      return {4, "planner", "plan"};
   }
   return {0, "", ""};
 }
@@ -46,17 +49,25 @@ Status WriteTrace(const std::string& path, const std::vector<TraceTrack>& tracks
     const TraceTrack& track = tracks[t];
     const int process = static_cast<int>(t) + 1;
     events.push_back(Named("process_name", process, 0, track.name));
-    for (Lane lane : {Lane::kForward, Lane::kPush, Lane::kPull}) {
+    for (Lane lane : {Lane::kForward, Lane::kPush, Lane::kPull, Lane::kPlan}) {
+      const bool shown =
+          lane != Lane::kPlan || std::ranges::any_of(track.timeline, [](const Span& span) {
+            return span.lane == Lane::kPlan;
+          });
+      if (!shown) continue;
       const LaneTag tag = TagOf(lane);
       events.push_back(Named("thread_name", process, tag.thread, tag.thread_name));
     }
-    for (const Span& span : track.report->timeline) {
+    for (const Span& span : track.timeline) {
       const LaneTag tag = TagOf(span.lane);
-      const std::string& first = track.profile->units[span.first_unit - 1].name;
-      const std::string units =
-          span.first_unit == span.last_unit
-              ? first
-              : fmt::format("{}..{}", first, track.profile->units[span.last_unit - 1].name);
+      const auto name_of = [&](int unit) {
+        return track.units[static_cast<size_t>(unit) - 1].name;
+      };
+      std::string units;
+      if (span.lane != Lane::kPlan) {
+        units = name_of(span.first_unit);
+        if (span.last_unit != span.first_unit) units += ".." + name_of(span.last_unit);
+      }
       // Microseconds, as the format wants; the fraction keeps the nanoseconds.
       events.push_back({{"ph", "X"},
                         {"name", fmt::format("{} {}", tag.verb, units)},

@@ -12,6 +12,9 @@ namespace weft::apps {
 // A refusal names the file and the field.
 Result<sched::CostProfile> ReadProfileFile(const std::string& path);
 
+// Such that ReadProfileFile reads the same. Failure: the file cannot be written.
+Status WriteProfileFile(const std::string& path, const sched::CostProfile& profile);
+
 // As ReadProfileFile, from the text itself.
 Result<sched::CostProfile> ParseProfile(const std::string& text);
 

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "core/rng.h"
+#include "sched/baselines.h"
+#include "sched/runtime/link_fit.h"
+#include "sched/runtime/profiler.h"
+#include "sched/runtime/transfer_scheduler.h"
+#include "sched/runtime/transfers.h"
+#include "tests/sched/virtual_link.h"
+
+#include <CppUTest/TestHarness.h>
+
+namespace weft::sched {
+namespace {
+
+constexpr int64_t kUs = 1000;
+constexpr int64_t kMs = 1'000'000;
+
+// Segments of these sizes, one right behind the other, over a line of 12.5 MB/s (80 ns a byte) with
+// 300 us for each. `noticed(time)` is when the receiver takes notice.
+template <typename Noticed>
+LinkFit FitOf(const std::vector<int64_t>& sizes, const Noticed& noticed) {
+  LinkFit fit;
+  int64_t now = 5'000'000'000;
+  fit.Add({.bytes = 1000, .at_ns = noticed(now)});
+  for (const int64_t bytes : sizes) {
+    now += 300 * kUs + 80 * bytes;
+    fit.Add({.bytes = bytes, .at_ns = noticed(now), .follows = true});
+  }
+  fit.EndRound();
+  return fit;
+}
+
+std::vector<int64_t> ManySizes(int count) {
+  std::vector<int64_t> sizes;
+  Rng rng(7);
+  for (int i = 0; i < count; ++i) sizes.push_back(int64_t{1000} << rng.Between(0, 8));
+  return sizes;
+}
+
+void CheckWithin(double expected, double actual, double share) {
+  if (std::abs(actual - expected) <= share * expected) return;
+  FAIL((std::to_string(actual) + " is not within " + std::to_string(100 * share) + " % of " +
+        std::to_string(expected))
+           .c_str());
+}
+
+CostProfile SomeProfile() {
+  CostProfile profile{.pull_overhead_ns = 5 * kMs, .push_overhead_ns = 5 * kMs, .latency_ns = kMs};
+  for (int u = 0; u < 6; ++u) {
+    const int64_t bytes = 40'000 * (u + 1);
+    profile.units.push_back({.name = "u" + std::to_string(u),
+                             .bytes = bytes,
+                             .forward_ns = (7 - u) * kMs,
+                             .backward_ns = 2 * (7 - u) * kMs,
+                             .pull_ns = 80 * bytes,
+                             .push_ns = 80 * bytes});
+  }
+  return profile;
+}
+
+// A device that computes as the profile says, over a virtual link.
+class Device {
+ public:
+  explicit Device(Strategy strategy, int64_t replan_rounds = 1000,
+                  const CostProfile& profile = SomeProfile())
+      : profile_(profile),
+        memory_(1'000'000, 0.0f),
+        link(clock, FloatsOf(profile), {profile.push_overhead_ns, 80}, profile.latency_ns / 2),
+        scheduler({.strategy = strategy, .replan_rounds = replan_rounds, .message_bytes = 1 << 30},
+                  UnitsOf(), link, clock) {}
+
+  void Round() {
+    scheduler.BeginStep(round_);
+    for (int u = 0; u < profile_.unit_count(); ++u) {
+      scheduler.BeforeForward(u);
+      clock.now += profile_.units[static_cast<size_t>(u)].forward_ns;
+    }
+    scheduler.EndForward();
+    for (int u = profile_.unit_count() - 1; u >= 0 && !scheduler.Abandoned(); --u) {
+      clock.now += profile_.units[static_cast<size_t>(u)].backward_ns;
+      scheduler.AfterBackward(u);
+    }
+    scheduler.EndStep();
+    if (!scheduler.Abandoned()) ++round_;
+  }
+  void Rounds(int count) {
+    for (int i = 0; i < count; ++i) Round();
+  }
+
+ private:
+  static std::vector<int64_t> FloatsOf(const CostProfile& profile) {
+    std::vector<int64_t> floats;
+    for (const UnitCost& unit : profile.units) floats.push_back(unit.bytes / 4);
+    return floats;
+  }
+  std::vector<TransferScheduler::Unit> UnitsOf() {
+    std::vector<TransferScheduler::Unit> units;
+    for (const UnitCost& unit : profile_.units) {
+      units.push_back({.name = unit.name,
+                       .gradients = std::span(memory_).first(static_cast<size_t>(unit.bytes / 4))});
+    }
+    return units;
+  }
+
+  const CostProfile profile_;
+  std::vector<float> memory_;
+  int64_t round_ = 0;
+
+ public:
+  HandClock clock;
+  VirtualLink link;
+  TransferScheduler scheduler;
+};
+
+}  // namespace
+
+TEST_GROUP(LinkFit){};
+
+TEST(LinkFit, TellsTheFixedCostFromTheRate) {
+  const auto cost = FitOf(ManySizes(200), [](int64_t t) { return t; }).Fit();
+  CHECK(cost.has_value());
+  CheckWithin(300 * kUs, static_cast<double>(cost->overhead_ns), 0.02);
+  CheckWithin(12'500'000, static_cast<double>(cost->bytes_per_s), 0.01);
+}
+
+// A thread that wakes every few milliseconds notices several arrivals at once.
+TEST(LinkFit, AReceiverThatNoticesLateDoesNotMatterMuch) {
+  const std::vector<int64_t> sizes = ManySizes(800);
+  const auto cost = FitOf(sizes, [](int64_t t) { return t / (4 * kMs) * (4 * kMs); }).Fit();
+  int64_t expected = 0;
+  int64_t fitted = 0;
+  for (const int64_t bytes : sizes) {
+    expected += 300 * kUs + 80 * bytes;
+    fitted += cost->Of(bytes);
+  }
+  CheckWithin(static_cast<double>(expected), static_cast<double>(fitted), 0.03);
+}
+
+TEST(LinkFit, AReconnectDoesNotMatter) {
+  int64_t lost = 0;
+  Rng rng(3);
+  const auto cost = FitOf(ManySizes(300), [&](int64_t t) {
+                      if (rng.Between(0, 60) == 0) lost += 3'000 * kMs;
+                      return t + lost;
+                    }).Fit();
+  CheckWithin(300 * kUs, static_cast<double>(cost->overhead_ns), 0.2);
+  CheckWithin(12'500'000, static_cast<double>(cost->bytes_per_s), 0.1);
+}
+
+TEST(LinkFit, WithOneSizeTheTimeOfThatSizeIsRight) {
+  const auto cost = FitOf(std::vector<int64_t>(100, 50'000), [](int64_t t) { return t; }).Fit();
+  CheckWithin(300 * kUs + 80 * 50'000, static_cast<double>(cost->Of(50'000)), 0.001);
+}
+
+TEST(LinkFit, WhatDidNotFollowDoesNotCount) {
+  LinkFit fit;
+  for (int i = 0; i < 100; ++i) {
+    fit.Add({.bytes = 1000 * (i % 7 + 1), .at_ns = i * 999'999});
+  }
+  fit.EndRound();
+  CHECK_FALSE(fit.Fit().has_value());
+}
+
+TEST(LinkFit, WhatIsOldIsForgottenWhenEnoughCameSince) {
+  LinkFit fit = FitOf(ManySizes(100), [](int64_t t) { return t; });
+  for (int i = 0; i < 10; ++i) fit.EndRound();
+  CheckWithin(12'500'000, static_cast<double>(fit.Fit()->bytes_per_s), 0.05);  // nothing since
+  int64_t now = 500'000'000'000;
+  fit.Add({.bytes = 1000, .at_ns = now});
+  for (const int64_t bytes : ManySizes(100)) {
+    now += 300 * kUs + 160 * bytes;
+    fit.Add({.bytes = bytes, .at_ns = now, .follows = true});
+  }
+  fit.EndRound();
+  CheckWithin(6'250'000, static_cast<double>(fit.Fit()->bytes_per_s), 0.05);
+}
+
+TEST_GROUP(UnitTimes){};
+
+TEST(UnitTimes, AreMediansAndTheFirstRoundIsOnlyAStopgap) {
+  UnitTimes times(2);
+  times.Add(std::vector<Nanos>{900, 800}, std::vector<Nanos>{700, 600});
+  CHECK((times.Forward() == std::vector<Nanos>{900, 800}));
+  times.Add(std::vector<Nanos>{9, 8}, std::vector<Nanos>{7, 6});
+  CHECK((times.Forward() == std::vector<Nanos>{9, 8}));
+  for (const Nanos t : {11, 13, 500, 12}) {
+    times.Add(std::vector<Nanos>{t, t}, std::vector<Nanos>{t, t});
+  }
+  CHECK((times.Forward() == std::vector<Nanos>{12, 12}));
+  CHECK((times.Backward() == std::vector<Nanos>{12, 12}));
+}
+
+TEST_GROUP(Transfers){};
+
+TEST(Transfers, SegmentsAreInFloatsAndLeaveAsTheyAreReady) {
+  const CostProfile profile = SomeProfile();  // 10, 20, 30, 40, 50, 60 thousand floats
+  const IterationPlan plan{.strategy = Strategy::kDynacomm,
+                           .forward = {.cuts = {0, 2, 6}},
+                           .backward = {.cuts = {0, 1, 4, 6}}};
+  const TransferPlan transfers = TransfersOf(profile, plan);
+  CHECK((transfers.pull_ends == std::vector<int64_t>{30'000, 210'000}));
+  CHECK((transfers.push_ends == std::vector<int64_t>{30'000, 150'000, 210'000}));
+  CHECK(transfers.push_turns[2] < transfers.push_turns[1]);
+  CHECK(transfers.push_turns[1] < transfers.push_turns[0]);
+}
+
+TEST(Transfers, SlicesCoverEverythingOnceInTheFleetsOrder) {
+  const CostProfile profile = SomeProfile();
+  const IterationPlan plan = PlanIteration(Strategy::kWeave, profile).value();
+  CHECK(plan.weave.has_value());
+  const TransferPlan transfers = TransfersOf(profile, plan);
+  CHECK_EQUAL(plan.weave->slices.size(), transfers.push_ends.size());
+  CHECK_EQUAL(210'000, transfers.push_ends.back());
+  CHECK(transfers.push_ends == transfers.pull_ends);
+  CHECK_EQUAL(0, transfers.push_turns[static_cast<size_t>(plan.weave->push_order.front())]);
+}
+
+TEST_GROUP(TransferScheduler){};
+
+// The closed form, the planner and the link agree to the nanosecond.
+TEST(TransferScheduler, WhatItPredictsIsWhatHappens) {
+  for (const Strategy strategy :
+       {Strategy::kSequential, Strategy::kLayerByLayer, Strategy::kIbatch, Strategy::kDynacomm}) {
+    Device device(strategy);
+    device.Rounds(8);
+    const RoundReport& report = device.scheduler.report();
+    if (strategy == Strategy::kSequential) {  // all segments are of one size
+      CHECK_EQUAL(1, report.push_segments);
+      continue;
+    }
+    CheckWithin(static_cast<double>(report.total_ns), static_cast<double>(report.predicted_ns),
+                0.002);
+    const Nanos best = PlanIteration(strategy, SomeProfile())->iteration_ns;
+    CheckWithin(static_cast<double>(best), static_cast<double>(report.total_ns), 0.002);
+    CHECK(report.bound_ns <= report.total_ns);
+  }
+}
+
+TEST(TransferScheduler, PlansPullsAfterBackwardAndPushesWhileItWaits) {
+  Device device(Strategy::kDynacomm);
+  device.Rounds(1);
+  CHECK_EQUAL(1, device.link.plans);  // unit by unit
+  CHECK_EQUAL(6u, device.link.plan().pull_ends.size());
+  device.Round();
+  CHECK_FALSE(device.scheduler.report().planned);
+  CHECK_EQUAL(6, device.scheduler.report().pull_segments);
+  device.Round();  // both directions have been seen; the end of it plans the pulls
+  CHECK(device.scheduler.report().planned);
+  const int pulls = device.scheduler.report().pull_segments;
+  CHECK(pulls < 6);
+  CHECK_EQUAL(6, device.scheduler.report().push_segments);
+  device.Round();
+  CHECK(device.scheduler.report().push_segments < 6);
+  CHECK_EQUAL(static_cast<size_t>(pulls), device.link.plan().pull_ends.size());
+}
+
+TEST(TransferScheduler, PlansAnewWhenTheLinkChanges) {
+  Device device(Strategy::kDynacomm);
+  device.Rounds(8);
+  const int plans = device.link.plans;
+  device.Rounds(20);
+  CHECK_EQUAL(plans, device.link.plans);  // nothing has changed
+  device.link.cost = {20 * kMs, 160};
+  device.Rounds(12);
+  CHECK(device.link.plans > plans);
+  CostProfile slower = SomeProfile();
+  slower.pull_overhead_ns = slower.push_overhead_ns = 20 * kMs;
+  for (UnitCost& unit : slower.units) unit.pull_ns = unit.push_ns = 160 * unit.bytes;
+  const Nanos best = PlanIteration(Strategy::kDynacomm, slower)->iteration_ns;
+  CheckWithin(static_cast<double>(best), static_cast<double>(device.scheduler.report().total_ns),
+              0.02);
+}
+
+TEST(TransferScheduler, PlansAnewEverySoManyRounds) {
+  Device device(Strategy::kDynacomm, 5);
+  device.Rounds(8);
+  const int plans = device.link.plans;
+  device.Rounds(10);
+  CHECK(device.link.plans >= plans + 3);  // pulls and pushes each
+}
+
+TEST(TransferScheduler, FixedStrategiesNeverChangeTheirCuts) {
+  for (const Strategy strategy : {Strategy::kSequential, Strategy::kLayerByLayer}) {
+    Device device(strategy, 2);
+    device.Rounds(10);
+    CHECK_EQUAL(1, device.link.plans);
+  }
+}
+
+TEST(TransferScheduler, TheTimelineAddsUp) {
+  const CostProfile profile = SomeProfile();
+  Device device(Strategy::kDynacomm);
+  device.Rounds(10);
+  const RoundReport& report = device.scheduler.report();
+  LONGLONGS_EQUAL(report.total_ns, report.portions.total_ns());
+  Nanos compute = 0;
+  for (const UnitCost& unit : profile.units) compute += unit.forward_ns + unit.backward_ns;
+  LONGLONGS_EQUAL(compute, report.portions.computing_alone_ns + report.portions.overlapping_ns);
+  CHECK(report.portions.overlapping_ns > 0);
+}
+
+TEST(TransferScheduler, ARoundThatIsNotOursAnyMoreIsAbandoned) {
+  Device device(Strategy::kDynacomm);
+  device.Rounds(4);
+  const int64_t round = device.scheduler.report().round;
+  device.link.gone = true;
+  device.Round();
+  CHECK(device.scheduler.Abandoned());
+  CHECK_EQUAL(round, device.scheduler.report().round);
+  device.link.gone = false;
+  device.Round();
+  CHECK_FALSE(device.scheduler.Abandoned());
+}
+
+// Its plans are made on another thread, and taken up when they are there.
+TEST(TransferScheduler, WeaveUsesItsPlanWhenItIsMade) {
+  Device device(Strategy::kWeave);
+  for (int i = 0; i < 100'000 && device.link.plans < 2; ++i) device.Round();
+  CHECK_EQUAL(2, device.link.plans);
+  CHECK(device.scheduler.plan().weave.has_value());
+  device.Rounds(2);
+  CHECK_EQUAL(210'000, device.link.plan().push_ends.back());
+}
+
+}  // namespace weft::sched
