@@ -7,11 +7,12 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "apps/profile/profile_file.h"
+#include "apps/profile/trace_file.h"
 #include "apps/terminal/text.h"
 #include "apps/weft/commands.h"
 #include "apps/weft/plot.h"
 #include "apps/weft/strategies.h"
-#include "apps/profile/trace_file.h"
 #include "core/model/units.h"
 #include "core/model/zoo.h"
 
@@ -38,6 +39,7 @@ struct SimFlags {
   bool json = false;
   std::string plot;
   std::string trace;
+  std::string profile_out;
 };
 
 struct ModelRun {
@@ -190,6 +192,13 @@ Status RunSim(const SimFlags& flags, Console& console) {
     }
     if (Status status = WriteTrace(flags.trace, tracks); !status.ok()) return status;
   }
+  if (!flags.profile_out.empty()) {
+    if (runs.size() != 1) {
+      return Status::InvalidInput("--profile-out takes the profile of one model; give one --models");
+    }
+    const Status status = WriteProfileFile(flags.profile_out, runs.front().profile);
+    if (!status.ok()) return status;
+  }
   if (flags.json) {
     nlohmann::json models = nlohmann::json::object();
     for (const ModelRun& run : runs) models[run.name] = RunJson(run);
@@ -261,6 +270,8 @@ Command AddSimCommand(CLI::App& app) {
   sim->add_flag("--json", f.json, "One JSON object on stdout");
   sim->add_option("--plot", f.plot, "Draw the run as FILE.svg or FILE.png");
   sim->add_option("--trace", f.trace, "Write the timelines as a Chrome trace, FILE.json");
+  sim->add_option("--profile-out", f.profile_out,
+                  "Write the estimated profile of the one model, to plan with or to replay");
   return {sim, [flags](Console& console) { return RunSim(*flags, console); }};
 }
 
