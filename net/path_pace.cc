@@ -9,9 +9,9 @@ namespace {
 
 // Answers come late when a processor is busy; so much time's worth is on the way beyond what the
 // way itself needs.
-constexpr double kSlackNs = 10e6;
-// Segments are handed on whole, at the broker and at the end: one at each place, and one to come.
-constexpr int64_t kSegmentsOnTop = 3;
+constexpr double kSlackNs = 3e6;
+// Segments are handed on whole: one is on the line while another is at the broker or answered.
+constexpr int64_t kSegmentsOnTop = 2;
 
 }  // namespace
 

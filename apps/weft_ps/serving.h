@@ -39,7 +39,7 @@ struct ServeFlags {
   std::string init;
   bool new_head = false;
   std::string save;
-  std::string segment = "256KiB";
+  std::string segment = "128KiB";
   std::string window = "4MiB";
   std::string slice;  // empty: a part in 512 of the model, but no less than 64 KiB
   std::string strategy = "weave";
