@@ -12,6 +12,7 @@
 #include "apps/terminal/text.h"
 #include "apps/weft/commands.h"
 #include "apps/weft/kernel_bench.h"
+#include "apps/weft/runtime_bench.h"
 #include "apps/weft/train_bench.h"
 #include "apps/weft/transport_bench_command.h"
 #include "bench/aggregate_bench.h"
@@ -25,11 +26,38 @@ namespace {
 struct BenchFlags {
   bool json = false;
   TrainBenchSetting train;
+  RuntimeBenchSetting runtime;
   KernelBenchSetting kernels;
   bench::AggregateSetting aggregate;
   int aggregate_threads = 0;
   TransportBenchFlags transport;
 };
+
+Status RunRuntimeBench(const BenchFlags& flags, Console& console) {
+  Result<RuntimeBenchResult> result = BenchRuntime(flags.runtime, SteadyClock());
+  if (!result.ok()) return result.status();
+  const double more =
+      100 * (static_cast<double>(result->joined_ns) / static_cast<double>(result->local_ns) - 1);
+  if (flags.json) {
+    console.out << nlohmann::json{{"model", flags.runtime.network.model},
+                                  {"batch", flags.runtime.network.batch},
+                                  {"strategy", flags.runtime.strategy},
+                                  {"local_ns", result->local_ns},
+                                  {"joined_ns", result->joined_ns},
+                                  {"bare_ns", result->bare_ns},
+                                  {"plans", result->plans},
+                                  {"overhead_percent", more}}
+                << "\n";
+    return Status::Ok();
+  }
+  console.out << fmt::format(
+      "{}, batch {}, {}: a local step {}, in a job {} ({:+.1f} %), without update or job {}; {} "
+      "plans\n",
+      flags.runtime.network.model, flags.runtime.network.batch, flags.runtime.strategy,
+      TimeText(result->local_ns), TimeText(result->joined_ns), more, TimeText(result->bare_ns),
+      result->plans);
+  return Status::Ok();
+}
 
 Status RunPlannerBench(bool as_json, Console& console) {
   const std::vector<bench::PlannerTimes> rows = bench::BenchPlanners(SteadyClock());
@@ -60,8 +88,8 @@ Status RunTrainBench(const BenchFlags& flags, Console& console) {
   Result<TrainBenchResult> result = BenchTraining(flags.train, SteadyClock());
   if (!result.ok()) return result.status();
   if (flags.json) {
-    console.out << nlohmann::json{{"model", flags.train.model},
-                                  {"batch", flags.train.batch},
+    console.out << nlohmann::json{{"model", flags.train.network.model},
+                                  {"batch", flags.train.network.batch},
                                   {"threads", result->threads},
                                   {"images_per_s", result->images_per_s},
                                   {"images_per_s_best", result->images_per_s_best},
@@ -79,7 +107,7 @@ Status RunTrainBench(const BenchFlags& flags, Console& console) {
       "{} batch {}, {} threads: {:.1f} images/s (best {:.1f}); step {} = forward {} + backward {} "
       "+ "
       "update {}; {:.0f} GFLOP/s, {:.0f} % of this machine's peak; peak memory {}\n",
-      flags.train.model, flags.train.batch, result->threads, result->images_per_s,
+      flags.train.network.model, flags.train.network.batch, result->threads, result->images_per_s,
       result->images_per_s_best, TimeText(result->step_ns), TimeText(result->forward_ns),
       TimeText(result->backward_ns), TimeText(result->update_ns), result->gflops,
       100 * result->peak_share, BytesText(result->peak_rss_bytes));
@@ -180,17 +208,34 @@ Command AddBenchCommand(CLI::App& app) {
 
   TrainBenchSetting& t = flags->train;
   CLI::App* train = command->add_subcommand("train", "Training steps on made-up images");
-  train->add_option("--model", t.model, "Model of the zoo")->required();
-  train->add_option("--batch", t.batch, "Images per step")
+  train->add_option("--model", t.network.model, "Model of the zoo")->required();
+  train->add_option("--batch", t.network.batch, "Images per step")
       ->check(CLI::Range(1, 65536))
       ->capture_default_str();
   train->add_option("--steps", t.steps, "Steps to measure, after one to warm up")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
-  train->add_option("--memory-budget", t.memory_budget,
+  train->add_option("--memory-budget", t.network.memory_budget,
                     "Most memory for the whole program, such as 600MiB");
-  AddComputeOptions(train, t.compute);
+  AddComputeOptions(train, t.network.compute);
   train->add_flag("--json", flags->json, "One JSON object on stdout");
+
+  RuntimeBenchSetting& r = flags->runtime;
+  CLI::App* runtime = command->add_subcommand(
+      "runtime", "What taking part in a job costs a device beside computing, network apart");
+  runtime->add_option("--model", r.network.model, "Model of the zoo")->required();
+  runtime->add_option("--batch", r.network.batch, "Images per step")
+      ->check(CLI::Range(1, 65536))
+      ->capture_default_str();
+  runtime->add_option("--steps", r.steps, "Steps of each kind to measure, after one to warm up")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  runtime->add_option("--replan-every", r.replan_rounds, "Rounds after which it plans anew")
+      ->check(CLI::Range(int64_t{1}, int64_t{1'000'000}))
+      ->capture_default_str();
+  runtime->add_option("--strategy", r.strategy, "Of the job")->capture_default_str();
+  AddComputeOptions(runtime, r.network.compute);
+  runtime->add_flag("--json", flags->json, "One JSON object on stdout");
 
   KernelBenchSetting& k = flags->kernels;
   CLI::App* kernels = command->add_subcommand("kernels", "Every kernel on every layer of a model");
@@ -217,10 +262,12 @@ Command AddBenchCommand(CLI::App& app) {
   CLI::App* transport =
       command->add_subcommand("transport", "Tensors through a broker, beside a bare TCP stream");
   AddTransportBenchFlags(*transport, flags->transport);
-  return {command, [flags, train, kernels, aggregate, transport](Console& console) {
-            flags->train.compute.times_file = DefaultTimesFile();
+  return {command, [flags, train, runtime, kernels, aggregate, transport](Console& console) {
+            flags->train.network.compute.times_file = DefaultTimesFile();
+            flags->runtime.network.compute.times_file = DefaultTimesFile();
             flags->kernels.compute.times_file = DefaultTimesFile();
             if (train->parsed()) return RunTrainBench(*flags, console);
+            if (runtime->parsed()) return RunRuntimeBench(*flags, console);
             if (kernels->parsed()) return RunKernelBench(*flags, console);
             if (aggregate->parsed()) return RunAggregateBench(*flags, console);
             if (transport->parsed()) return RunTransportBench(flags->transport, console);

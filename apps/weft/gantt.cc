@@ -27,6 +27,8 @@ Ink InkOf(Lane lane) {
       return {"▓", "▓", "\033[33m"};
     case Lane::kPush:
       return {"█", "▒", "\033[35m"};
+    case Lane::kPlan:
+      break;  // too short to be seen
   }
   return {" ", " ", ""};
 }

@@ -2,19 +2,13 @@
 // How fast a model trains on this machine: steps on made-up images, without reading data.
 #pragma once
 
-#include <string>
-
-#include "apps/compute/compute_stack.h"
-#include "core/train/network.h"
+#include "apps/weft/bench_network.h"
 
 namespace weft::apps {
 
 struct TrainBenchSetting {
-  std::string model;
-  int batch = 32;
+  BenchNetwork::Setting network = {};
   int steps = 10;
-  std::string memory_budget = {};  // as `weft-edge train` takes it
-  ComputeSetting compute;
 };
 
 struct TrainBenchResult {
