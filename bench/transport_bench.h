@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How fast tensors go through a broker: from one transport to another in this process, in messages
-// of several sizes, beside a bare TCP stream over the same addresses.
+// of several sizes, beside a bare TCP stream over the same addresses; here, or across an emulated
+// link with the sender at one end and the receiver at the other.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +10,17 @@
 
 #include "core/clock.h"
 #include "core/status.h"
+#include "net/link/network_namespace.h"
 #include "net/mqtt/mqtt_setting.h"
 
 namespace weft::bench {
+
+// Where each side's sockets are; nullptr: in this process's own network. They must outlive the
+// call.
+struct TransportEnds {
+  const net::NetworkNamespace* sender = nullptr;
+  const net::NetworkNamespace* receiver = nullptr;
+};
 
 struct TransportLoad {
   std::vector<int64_t> message_bytes = {4 << 10, 16 << 10, 64 << 10, 256 << 10, 512 << 10, 1 << 20};
@@ -39,10 +48,12 @@ struct TransportResult {
 // nothing arrives for ten seconds. Takes some seconds.
 Result<TransportResult> BenchTransport(const Clock& clock, net::MqttSetting publisher,
                                        net::MqttSetting subscriber, const std::string& topic,
-                                       const TransportLoad& load);
+                                       const TransportLoad& load, const TransportEnds& ends = {});
 
-// Bytes a second of a TCP stream from this process to itself by way of `address`, one of this
-// machine's own, in numbers. Unavailable if one cannot listen there.
-Result<double> BenchTcpStream(const Clock& clock, const std::string& address, int64_t bytes);
+// Bytes a second of a TCP stream from this process to itself by way of `address`, one of the
+// receiver's own, in numbers; once an eighth of `bytes` has come, which finds the path's window.
+// Unavailable if one cannot listen there.
+Result<double> BenchTcpStream(const Clock& clock, const std::string& address, int64_t bytes,
+                              const TransportEnds& ends = {});
 
 }  // namespace weft::bench

@@ -81,7 +81,7 @@ int RunCommandLine(CLI::App& app, const std::vector<Command>& commands,
     if (!command.parsed->parsed()) continue;
     const Status status = command.run(console);
     if (!status.ok()) err << name << ": " << status.message() << "\n";
-    return ExitCodeOf(status);
+    return status.ok() ? console.exit_code : ExitCodeOf(status);
   }
   out << app.help();
   return kExitOk;

@@ -23,6 +23,8 @@ struct Console {
   std::ostream& err;
   Terminal terminal;
   Logger log;
+  // What a command that succeeds ends with: not 0 only if it ran a program that did.
+  int exit_code = 0;
 };
 
 // A program's exit codes.

@@ -11,5 +11,6 @@ Command AddModelCommand(CLI::App& app);
 Command AddPlanCommand(CLI::App& app);
 Command AddSimCommand(CLI::App& app);
 Command AddBenchCommand(CLI::App& app);
+Command AddLinkCommand(CLI::App& app);
 
 }  // namespace weft::apps

@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "apps/profile/profile_file.h"
 #include "apps/terminal/text.h"
 #include "apps/weft/commands.h"
 #include "apps/weft/gantt.h"
-#include "apps/profile/profile_file.h"
 #include "apps/weft/strategies.h"
 
 namespace weft::apps {

@@ -194,7 +194,8 @@ Status RunSim(const SimFlags& flags, Console& console) {
   }
   if (!flags.profile_out.empty()) {
     if (runs.size() != 1) {
-      return Status::InvalidInput("--profile-out takes the profile of one model; give one --models");
+      return Status::InvalidInput(
+          "--profile-out takes the profile of one model; give one --models");
     }
     const Status status = WriteProfileFile(flags.profile_out, runs.front().profile);
     if (!status.ok()) return status;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weft bench transport`: tensors through a real broker, beside a bare TCP stream.
+// `weft bench transport`: tensors through a real broker, beside a bare TCP stream; to a broker that
+// is there, or to one of our own across an emulated link.
 #pragma once
 
 #include <string>
@@ -13,6 +14,9 @@ namespace weft::apps {
 struct TransportBenchFlags {
   BrokerFlags broker;
   std::string tcp_address = "127.0.0.1";
+  double link_mbps = 0;  // 0: no link
+  double link_rtt_ms = 0;
+  bool tls = false;
   bool json = false;
 };
 

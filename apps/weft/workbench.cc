@@ -9,7 +9,8 @@ int RunWeft(const std::vector<std::string>& arguments, std::ostream& out, std::o
             const Terminal& terminal) {
   CLI::App app("weft, the workbench: models, communication plans, simulations, benchmarks", "weft");
   const std::vector<Command> commands = {AddModelCommand(app), AddPlanCommand(app),
-                                         AddSimCommand(app), AddBenchCommand(app)};
+                                         AddSimCommand(app), AddBenchCommand(app),
+                                         AddLinkCommand(app)};
   return RunCommandLine(app, commands, arguments, out, err, terminal);
 }
 
