@@ -12,5 +12,7 @@ Command AddPlanCommand(CLI::App& app);
 Command AddSimCommand(CLI::App& app);
 Command AddBenchCommand(CLI::App& app);
 Command AddLinkCommand(CLI::App& app);
+Command AddDemoCommand(CLI::App& app);
+Command AddLabCommand(CLI::App& app);
 
 }  // namespace weft::apps

@@ -24,13 +24,6 @@ constexpr Row kRows[] = {
     {"iteration", &PlotBar::iteration, &PlotModel::iteration_unit_ns},
 };
 
-// gnuplot's single-quoted strings take everything but a quote, which is doubled.
-std::string Quoted(const std::string& text) {
-  std::string quoted = "'";
-  for (char c : text) quoted += c == '\'' ? std::string("''") : std::string(1, c);
-  return quoted + "'";
-}
-
 double Share(Nanos part, Nanos unit) {
   return unit == 0 ? 0 : static_cast<double>(part) / static_cast<double>(unit);
 }
@@ -47,7 +40,7 @@ std::string Panel(const PlotModel& model, const Row& row, bool key, bool with_bo
                           Share(p.communicating_alone_ns, unit));
   }
   if (with_bound) script += fmt::format("\"bound\" 0 0 0 {:.6f}\n", Share(model.bound_ns, unit));
-  script += fmt::format("EOD\nset title {}\n{} key\n", Quoted(model.name + ", " + row.title),
+  script += fmt::format("EOD\nset title {}\n{} key\n", PlotQuoted(model.name + ", " + row.title),
                         key ? "set" : "unset");
   script +=
       "plot $bars using 2:xtic(1) lc rgb '#4c9f70' title 'computing alone', "
@@ -60,21 +53,30 @@ std::string Panel(const PlotModel& model, const Row& row, bool key, bool with_bo
 
 }  // namespace
 
-Result<std::string> PlotScript(const std::string& path, const std::string& title,
-                               const std::vector<PlotModel>& models) {
-  const size_t width = 430 * models.size() + 20;
-  std::string script;
-  if (path.ends_with(".svg")) {
-    script = fmt::format(
-        "set terminal svg size {},1060 noenhanced font 'sans,12' background 'white'\n", width);
-  } else if (path.ends_with(".png")) {
-    script = fmt::format("set terminal pngcairo noenhanced size {},1060 font 'sans,10'\n", width);
-  } else {
+std::string PlotQuoted(const std::string& text) {
+  std::string quoted = "'";
+  for (char c : text) quoted += c == '\'' ? std::string("''") : std::string(1, c);
+  return quoted + "'";
+}
+
+Result<std::string> PlotTerminal(const std::string& path, size_t width, size_t height) {
+  const char* terminal = path.ends_with(".svg")
+                             ? "svg size {},{} noenhanced font 'sans,12' background 'white'"
+                         : path.ends_with(".png") ? "pngcairo noenhanced size {},{} font 'sans,10'"
+                                                  : nullptr;
+  if (terminal == nullptr) {
     return Status::InvalidInput("--plot '" + path + "' must end in .svg or .png");
   }
+  return fmt::format("set terminal {}\nset output {}\nset encoding utf8\n",
+                     fmt::format(fmt::runtime(terminal), width, height), PlotQuoted(path));
+}
+
+Result<std::string> PlotScript(const std::string& path, const std::string& title,
+                               const std::vector<PlotModel>& models) {
+  Result<std::string> begun = PlotTerminal(path, 430 * models.size() + 20, 1060);
+  if (!begun.ok()) return begun;
+  std::string script = *begun;
   script += fmt::format(
-      "set output {}\n"
-      "set encoding utf8\n"
       "set style data histograms\nset style histogram rowstacked\n"
       "set style fill solid 0.9 border rgb '#ffffff'\nset boxwidth 0.75\n"
       "set yrange [0:1.1]\nset ytics 0.25\nset grid ytics lc rgb '#dddddd'\n"
@@ -82,7 +84,7 @@ Result<std::string> PlotScript(const std::string& path, const std::string& title
       "set border 3\nset tics nomirror\n"
       "set ylabel 'time, sequential = 1'\nset xtics rotate by 25 right\n"
       "set multiplot layout {},{} columnsfirst title {}\n",
-      Quoted(path), std::size(kRows), models.size(), Quoted(title));
+      std::size(kRows), models.size(), PlotQuoted(title));
   for (const PlotModel& model : models) {
     for (const Row& row : kRows) {
       const bool first = &model == &models.front() && &row == std::begin(kRows);
@@ -92,16 +94,13 @@ Result<std::string> PlotScript(const std::string& path, const std::string& title
   return script + "unset multiplot\nset output\n";
 }
 
-Status WritePlot(const std::string& path, const std::string& title,
-                 const std::vector<PlotModel>& models) {
-  Result<std::string> script = PlotScript(path, title, models);
-  if (!script.ok()) return script.status();
+Status RunGnuplot(const std::string& path, const std::string& script) {
   if (!std::ofstream(path)) {
     return Status::Unavailable("cannot write '" + path + "'; is the folder there and writable?");
   }
   std::FILE* gnuplot = popen("gnuplot >/dev/null 2>&1", "w");
   const bool started = gnuplot != nullptr;
-  const bool given = started && std::fputs(script->c_str(), gnuplot) >= 0;
+  const bool given = started && std::fputs(script.c_str(), gnuplot) >= 0;
   const int status = started ? pclose(gnuplot) : -1;
   if (given && status == 0) return Status::Ok();
   std::remove(path.c_str());
@@ -110,6 +109,13 @@ Status WritePlot(const std::string& path, const std::string& title,
     return Status::Unavailable("gnuplot is not installed; apt-get install gnuplot-nox");
   }
   return Status::Unavailable("gnuplot could not draw '" + path + "'; does gnuplot run by itself?");
+}
+
+Status WritePlot(const std::string& path, const std::string& title,
+                 const std::vector<PlotModel>& models) {
+  Result<std::string> script = PlotScript(path, title, models);
+  if (!script.ok()) return script.status();
+  return RunGnuplot(path, *script);
 }
 
 }  // namespace weft::apps

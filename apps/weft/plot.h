@@ -32,7 +32,18 @@ struct PlotModel {
 Result<std::string> PlotScript(const std::string& path, const std::string& title,
                                const std::vector<PlotModel>& models);
 
-// Runs gnuplot on PlotScript. Failure: gnuplot is not installed or the file cannot be written.
+// As a single-quoted string of gnuplot's, which takes everything but a quote: that is doubled.
+std::string PlotQuoted(const std::string& text);
+
+// A script's first lines: where to draw, and how large. `path` ends in .svg or .png; refuses
+// others.
+Result<std::string> PlotTerminal(const std::string& path, size_t width, size_t height);
+
+// Runs gnuplot on a script that draws `path`. Failure: gnuplot is not installed or the file cannot
+// be written.
+Status RunGnuplot(const std::string& path, const std::string& script);
+
+// Runs gnuplot on PlotScript.
 Status WritePlot(const std::string& path, const std::string& title,
                  const std::vector<PlotModel>& models);
 

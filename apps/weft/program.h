@@ -33,6 +33,7 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
+  pid_t pid() const { return pid_; }
   // Readable, for poll, once it has ended.
   int ended_file() const { return ended_file_; }
   void Signal(int number) const;

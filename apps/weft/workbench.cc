@@ -8,9 +8,9 @@ namespace weft::apps {
 int RunWeft(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err,
             const Terminal& terminal) {
   CLI::App app("weft, the workbench: models, communication plans, simulations, benchmarks", "weft");
-  const std::vector<Command> commands = {AddModelCommand(app), AddPlanCommand(app),
-                                         AddSimCommand(app), AddBenchCommand(app),
-                                         AddLinkCommand(app)};
+  const std::vector<Command> commands = {
+      AddModelCommand(app), AddPlanCommand(app), AddSimCommand(app), AddBenchCommand(app),
+      AddLinkCommand(app),  AddDemoCommand(app), AddLabCommand(app)};
   return RunCommandLine(app, commands, arguments, out, err, terminal);
 }
 
