@@ -15,8 +15,8 @@ namespace fs = std::filesystem;
 std::string FindIn(const std::string& search_path, const std::string& name) {
   std::istringstream folders(search_path);
   for (std::string folder; std::getline(folders, folder, ':');) {
-    const std::string candidate = folder + "/" + name;
-    if (!folder.empty() && access(candidate.c_str(), X_OK) == 0) return candidate;
+    folder.append("/").append(name);
+    if (access(folder.c_str(), X_OK) == 0) return folder;
   }
   return "";
 }

@@ -62,7 +62,8 @@ JobRun::JobRun(const JobSetting& setting, Options options)
   state_.rounds = setting.rounds;
   state_.servers.resize(static_cast<size_t>(setting.shards));
   for (int worker = 0; worker < setting.workers; ++worker) {
-    state_.workers.push_back({.name = WorkerName(worker)});
+    state_.workers.emplace_back();
+    state_.workers.back().name = WorkerName(worker);
   }
 }
 

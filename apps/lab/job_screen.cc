@@ -43,9 +43,11 @@ std::string Joined(const std::vector<std::string>& parts, int columns) {
   std::string line;
   for (const std::string& part : parts) {
     if (part.empty()) continue;
-    std::string longer = line.empty() ? part : line + ", " + part;
-    if (ShownWidth(longer) > columns) break;
-    line = std::move(longer);
+    const size_t before = line.size();
+    line.append(line.empty() ? "" : ", ").append(part);
+    if (ShownWidth(line) <= columns) continue;
+    line.resize(before);
+    break;
   }
   return line;
 }

@@ -172,13 +172,13 @@ Result<std::string> LabPlotScript(const std::string& path,
   const auto mark = [](const Known& ms) { return ms ? fmt::format("{:.6f}", *ms) : "NaN"; };
   for (const StrategyResult& result : results) {
     if (!result.invalid.empty()) {
-      *script += fmt::format("\"{} (invalid)\" 0 0 0 NaN NaN NaN\n", result.strategy);
+      *script += fmt::format("\"{} (invalid)\" 0 0 0 NaN NaN \"\"\n", result.strategy);
       continue;
     }
-    *script +=
-        fmt::format("\"{}\" {:.6f} {:.6f} {:.6f} {} {} {:.6f}\n", result.strategy,
-                    result.computing_ms, result.overlapping_ms, result.waiting_ms,
-                    mark(result.predicted_ms), mark(result.bound_ms), result.iteration_ms.median);
+    *script += fmt::format("\"{}\" {:.6f} {:.6f} {:.6f} {} {} \"{}\"\n", result.strategy,
+                           result.computing_ms, result.overlapping_ms, result.waiting_ms,
+                           mark(result.predicted_ms), mark(result.bound_ms),
+                           MsText(result.iteration_ms.median));
   }
   *script += "EOD\nset title " + PlotQuoted(FactsText(facts)) +
              "\n"
@@ -192,7 +192,7 @@ Result<std::string> LabPlotScript(const std::string& path,
              "'' using 4 lc rgb '#5b7db1' title 'waiting', "
              "'' using 0:5 with points pt 2 ps 1.5 lw 2 lc rgb '#222222' title 'predicted', "
              "'' using 0:6 with points pt 9 ps 1.5 lc rgb '#c0392b' title 'bound', "
-             "'' using 0:($2+$3+$4):(sprintf('%.0f', $7)) with labels offset 0,0.7 notitle\n"
+             "'' using 0:($2+$3+$4):7 with labels offset 0,1 notitle\n"
              "set output\n";
   return script;
 }

@@ -103,6 +103,7 @@ Status RunDemo(const DemoFlags& flags, Console& console) {
     const Result<JobRun::Progress> progress = (*run)->Listen(display.MsToNextFrame());
     if (!progress.ok()) return progress.status();
     if (*progress == JobRun::Progress::kStopped) {
+      run->reset();
       console.err << "weft: stopped; what it had started has ended\n";
       console.exit_code = 128 + stops.Take().value_or(StopSignals::Stop{.number = SIGINT}).number;
       return Status::Ok();

@@ -130,8 +130,8 @@ TEST(LabReport, ThePlotStacksWhatWasMeasuredAndMarksWhatWasNot) {
   facts.script = "it's";
   results[0].invalid = "late";
   const std::string script = LabPlotScript("a.svg", results, facts).value();
-  STRCMP_CONTAINS("\"sequential (invalid)\" 0 0 0 NaN NaN NaN\n", script.c_str());
-  STRCMP_CONTAINS("\"weave\" 20.000000 0.000000 80.000000 50.000000 40.000000 50.000000\n",
+  STRCMP_CONTAINS("\"sequential (invalid)\" 0 0 0 NaN NaN \"\"\n", script.c_str());
+  STRCMP_CONTAINS("\"weave\" 20.000000 0.000000 80.000000 50.000000 40.000000 \"50.0 ms\"\n",
                   script.c_str());
   STRCMP_CONTAINS("changed by it''s", script.c_str());
   CHECK_FALSE(LabPlotScript("a.gif", results, facts).ok());
