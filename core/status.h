@@ -16,6 +16,7 @@ enum class StatusCode {
   kInvalidInput,  // what was given cannot be used: a flag, a file's content, a message
   kNotFound,      // what was named does not exist
   kUnavailable,   // a tool, a file or a peer could not be used now; trying again may help
+  kTaken,         // somebody else has it, or has taken it from us
 };
 
 class [[nodiscard]] Status {
@@ -30,6 +31,9 @@ class [[nodiscard]] Status {
   }
   static Status Unavailable(std::string sentence) {
     return Status(StatusCode::kUnavailable, std::move(sentence));
+  }
+  static Status Taken(std::string sentence) {
+    return Status(StatusCode::kTaken, std::move(sentence));
   }
 
   bool ok() const { return code_ == StatusCode::kOk; }

@@ -68,4 +68,8 @@ std::string AllWorkers(std::string_view job_level, Lane lane) {
   return TopicOf(job_level, "+", lane);
 }
 
+std::string ServersTopic(std::string_view job_level) {
+  return std::string(kRoot).append(job_level).append("/servers");
+}
+
 }  // namespace weft::net

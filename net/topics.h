@@ -40,4 +40,7 @@ std::optional<TopicParts> ParseTopic(std::string_view topic);
 // What a server of `job_level` listens on: every worker's `lane`.
 std::string AllWorkers(std::string_view job_level, Lane lane);
 
+// weft/<job level>/servers: where the servers of a job level tell each other that they are there.
+std::string ServersTopic(std::string_view job_level);
+
 }  // namespace weft::net

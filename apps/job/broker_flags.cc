@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/job/broker_flags.h"
 
+#include <CLI/CLI.hpp>
 #include <charconv>
 #include <random>
 

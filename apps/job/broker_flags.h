@@ -2,11 +2,14 @@
 // The flags that say where the broker is and who we are to it, alike for every program.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 
 #include "core/status.h"
 #include "net/mqtt/mqtt_setting.h"
+
+namespace CLI {
+class App;
+}
 
 namespace weft::apps {
 

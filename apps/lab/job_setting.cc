@@ -93,6 +93,7 @@ Result<BrokerFiles> BrokerFilesOf(const JobSetting& job, const Meeting& listen,
                                   const std::string& acl_path, bool as_root) {
   Result<ps::BrokerPlan> plan = ps::PlanBroker({.job = job.job,
                                                 .workers = job.workers * job.shards,
+                                                .servers = job.shards,
                                                 .window_bytes = kWindowBytes,
                                                 .segment_bytes = kSegmentBytes,
                                                 .port = listen.port,
@@ -105,8 +106,6 @@ Result<BrokerFiles> BrokerFilesOf(const JobSetting& job, const Meeting& listen,
   assert(config.find(line) != std::string::npos);
   config.replace(config.find(line), line.size(),
                  fmt::format("listener {} {}\n", listen.port, listen.host));
-  // Several servers are one user, and must not be one client.
-  if (job.shards > 1) config += "use_username_as_clientid false\n";
   config += "log_dest stderr\nlog_timestamp false\n";
   for (const char* type : {"error", "warning", "notice", "information"}) {
     config += std::string("log_type ") + type + "\n";

@@ -24,12 +24,23 @@ bool HasRoom(const char* folder, int64_t bytes) {
          static_cast<double>(bytes);
 }
 
+// A quarter of what is free may go into files: the models themselves need the rest.
+bool MemoryHasRoom(int64_t bytes) {
+  std::ifstream file("/proc/meminfo");
+  std::string word;
+  int64_t kilobytes = 0;
+  while (file >> word) {
+    if (word == "MemAvailable:") file >> kilobytes;
+  }
+  return bytes < kilobytes * 1024 / 4 && HasRoom(kMemory, bytes);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Scratch>> Scratch::Create(int64_t bytes) {
   std::error_code ignored;
   const std::string folder =
-      HasRoom(kMemory, bytes) ? kMemory : std::filesystem::temp_directory_path(ignored).string();
+      MemoryHasRoom(bytes) ? kMemory : std::filesystem::temp_directory_path(ignored).string();
   std::string path = folder + "/weft-XXXXXX";
   if (mkdtemp(path.data()) == nullptr) {
     return Status::Unavailable("cannot make a folder in '" + folder +

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/terminal/command_line.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <ostream>
@@ -42,6 +43,7 @@ int ExitCodeOf(const Status& status) {
     case StatusCode::kNotFound:
       return kExitBadInput;
     case StatusCode::kUnavailable:
+    case StatusCode::kTaken:
       return kExitFailure;
   }
   return kExitFailure;

@@ -3,7 +3,6 @@
 // way to answer a mistake.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <iosfwd>
 #include <string>
@@ -11,6 +10,12 @@
 
 #include "apps/terminal/console.h"
 #include "core/status.h"
+
+// A heavy library: only the files that define flags include it.
+namespace CLI {
+class App;
+class Validator;
+}  // namespace CLI
 
 namespace weft::apps {
 

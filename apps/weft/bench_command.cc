@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft bench`: how fast our own parts are on this machine.
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <memory>

@@ -2,6 +2,7 @@
 // `weft demo`: a broker, a server and some workers on this machine train a model together, and
 // people can watch.
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <memory>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft lab`: every strategy over a real broker and an emulated link, measured.
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <filesystem>

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <fstream>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft model`: the zoo, and what one model of it consists of.
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <memory>
 #include <nlohmann/json.hpp>

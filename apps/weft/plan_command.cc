@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft plan`: a measured profile in, the plans of the strategies out.
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <memory>

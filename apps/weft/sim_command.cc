@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft sim`: models of the zoo on a described machine, link and fleet, under every strategy.
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <cmath>
 #include <memory>

@@ -2,6 +2,7 @@
 #include "apps/weft/transport_bench_command.h"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

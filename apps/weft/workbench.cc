@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/weft/workbench.h"
 
+#include <CLI/CLI.hpp>
+
 #include "apps/weft/commands.h"
 
 namespace weft::apps {

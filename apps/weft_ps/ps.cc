@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/weft_ps/ps.h"
 
+#include <CLI/CLI.hpp>
 #include <ostream>
 
 #include "apps/terminal/command_line.h"

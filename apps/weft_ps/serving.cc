@@ -2,8 +2,10 @@
 #include "apps/weft_ps/serving.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -16,6 +18,8 @@
 #include "apps/job/job_model.h"
 #include "apps/weft_ps/metrics_port.h"
 #include "apps/weft_ps/serving_display.h"
+#include "cloud_ps/broker/broker_config.h"
+#include "cloud_ps/job_claim.h"
 #include "cloud_ps/server.h"
 #include "core/byte_size.h"
 #include "core/hex_text.h"
@@ -45,6 +49,13 @@ Result<Shape> ParseInput(const std::string& text) {
                                 "' is not CHANNELSxHEIGHTxWIDTH, such as 3x32x32");
   }
   return Shape{c, h, w};
+}
+
+// For people who look for a server.
+std::string PlaceOfThisProcess() {
+  char host[HOST_NAME_MAX + 1] = {};
+  if (gethostname(host, sizeof(host) - 1) != 0) return fmt::format("process {}", getpid());
+  return fmt::format("process {} on {}", getpid(), host);
 }
 
 // All that one server is made of, in the order it is built.
@@ -197,8 +208,11 @@ class Serving {
     Result<net::MqttSetting> broker = BrokerSetting(flags_.broker);
     if (!broker.ok()) return broker.status();
     const std::string level = net::JobLevel(setting_.job, setting_.shard, setting_.shards);
-    broker->client_id = "ps-" + level;
-    broker->username = "ps";
+    instance_ = RandomNumber();
+    // The broker is not to give the place of one server to another: they settle that themselves.
+    broker->client_id = fmt::format("ps-{}-{:016x}", level, instance_);
+    broker->username = ps::ServerUser(setting_.shard, setting_.shards);
+    broker->subscriptions = {net::ServersTopic(level)};
     for (const net::Lane lane : {net::Lane::kControl, net::Lane::kPush, net::Lane::kTelemetry}) {
       broker->subscriptions.push_back(net::AllWorkers(level, lane));
     }
@@ -222,6 +236,13 @@ class Serving {
                                       .log = console_.log});
     if (!server.ok()) return server.status();
     server_ = std::move(server).value();
+    claim_ = std::make_unique<ps::JobClaim>(ps::JobClaim::Setting{.job = setting_.job,
+                                                                  .shard = setting_.shard,
+                                                                  .shards = setting_.shards,
+                                                                  .epoch = setting_.epoch,
+                                                                  .instance = instance_,
+                                                                  .place = PlaceOfThisProcess()},
+                                            *transport_, clock_, *server_);
     Result<Recovered> recovered = keeper_->Recover(server_->recovery());
     if (!recovered.ok()) return recovered.status().WithContext(flags_.state);
     if (!recovered->damage.empty()) console_.log.Warning(recovered->damage);
@@ -245,9 +266,11 @@ class Serving {
   Status Loop() {
     ServingDisplay display(console_, flags_.json, setting_, *layout_, clock_);
     int64_t next_status_ns = 0;
-    while (!stop_ && !server_->done() && server_->failure().ok()) {
-      const int64_t now = clock_.NowNs();
-      transport_->Poll(*server_, std::min(server_->next_tick_ns(), now + kSecond / 4));
+    while (!stop_ && !server_->done() && server_->failure().ok() && claim_->lost().ok()) {
+      const int64_t latest = clock_.NowNs() + kSecond / 4;
+      transport_->Poll(*claim_,
+                       std::min({server_->next_tick_ns(), claim_->next_tick_ns(), latest}));
+      claim_->Tick();
       server_->Tick();
       display.Update(server_->status());
       if (metrics_ && clock_.NowNs() >= next_status_ns) {
@@ -258,7 +281,8 @@ class Serving {
     }
     display.Leave();
     if (!server_->failure().ok()) return server_->failure();
-    if (!server_->done()) server_->Leave();
+    if (!claim_->lost().ok()) return claim_->lost();
+    if (!server_->done() && claim_->held()) server_->Leave();
     const bool kept = keeper_->WaitIdle(std::chrono::seconds(30));
     const std::string problem = server_->status().disk_problem;
     if (server_->finished()) {
@@ -289,6 +313,7 @@ class Serving {
   const std::atomic<bool>& stop_;
   const SteadyClock clock_;
   ps::ServerSetting setting_;
+  uint64_t instance_ = 0;
   std::unique_ptr<model::Graph> graph_;
   std::unique_ptr<train::Parameters> parameters_;
   std::unique_ptr<net::WireLayout> layout_;
@@ -298,6 +323,7 @@ class Serving {
   std::unique_ptr<net::MqttTransport> transport_;
   std::unique_ptr<DiskKeeper> keeper_;  // after the transport, which it wakes
   std::unique_ptr<ps::Server> server_;
+  std::unique_ptr<ps::JobClaim> claim_;
   std::unique_ptr<MetricsPort> metrics_;
 };
 

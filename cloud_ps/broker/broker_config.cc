@@ -90,28 +90,36 @@ std::string Config(const BrokerJob& job) {
   return text;
 }
 
-std::string Acl() {
+std::string Acl(const BrokerJob& job) {
   const auto lane = [](net::Lane one) { return std::string(net::Name(one)); };
   std::string text = "# A device publishes and listens under its own name; the servers meet all.\n";
   for (const net::Lane up : {net::Lane::kControl, net::Lane::kPush, net::Lane::kTelemetry}) {
     text += "pattern write weft/+/%u/" + lane(up) + "\n";
   }
   text += "pattern read weft/+/%u/" + lane(net::Lane::kPull) + "\n";
-  text += "\nuser " + std::string(kServerUser) + "\n";
-  for (const net::Lane up : {net::Lane::kControl, net::Lane::kPush, net::Lane::kTelemetry}) {
-    text += "topic read weft/+/+/" + lane(up) + "\n";
+  for (int server = 0; server < job.servers; ++server) {
+    text += "\nuser " + ServerUser(server, job.servers) + "\n";
+    for (const net::Lane up : {net::Lane::kControl, net::Lane::kPush, net::Lane::kTelemetry}) {
+      text += "topic read weft/+/+/" + lane(up) + "\n";
+    }
+    text += "topic write weft/+/+/" + lane(net::Lane::kPull) + "\n";
+    text += "topic readwrite " + net::ServersTopic("+") + "\n";
+    text += "topic read $SYS/broker/#\n";
   }
-  text += "topic write weft/+/+/" + lane(net::Lane::kPull) + "\n";
-  text += "topic read $SYS/broker/#\n";
   return text;
 }
 
 }  // namespace
 
+std::string ServerUser(int shard, int shards) { return net::JobLevel(kServerUser, shard, shards); }
+
 Result<BrokerPlan> PlanBroker(const BrokerJob& job) {
   if (!net::IsName(job.job)) return Status::InvalidInput("'" + job.job + "' is no name for a job");
   if (job.workers < 1 || job.workers > 100'000) {
     return Status::InvalidInput("a broker serves between 1 and 100000 workers");
+  }
+  if (job.servers < 1 || job.servers > 1'000) {
+    return Status::InvalidInput("a job has between 1 and 1000 servers");
   }
   // Within these the products below stay far from the end of int64.
   if (job.segment_bytes < 1 || job.segment_bytes > (128 << 20) ||
@@ -137,7 +145,7 @@ Result<BrokerPlan> PlanBroker(const BrokerJob& job) {
   }
 
   BrokerPlan plan{
-      .config = Config(job), .acl = Acl(), .memory_bytes = MemoryBytes(job, job.window_bytes)};
+      .config = Config(job), .acl = Acl(job), .memory_bytes = MemoryBytes(job, job.window_bytes)};
   if (plan.memory_bytes > job.memory_limit_bytes) plan.warning = Warning(job, plan.memory_bytes);
   return plan;
 }

@@ -11,8 +11,10 @@
 
 namespace weft::ps {
 
-// The user that the servers are; a device's user is its worker name.
+// The user that a job's server is; a device's user is its worker name.
 inline constexpr const char* kServerUser = "ps";
+// Of several servers each is a user of its own, by a name that no worker can have: "ps:2".
+std::string ServerUser(int shard, int shards);
 
 // Files on the broker's machine.
 struct BrokerTls {
@@ -25,6 +27,7 @@ struct BrokerTls {
 struct BrokerJob {
   std::string job;  // its name
   int workers = 1;
+  int servers = 1;
   int64_t window_bytes = 0;   // on the way to or from one worker, at most
   int64_t segment_bytes = 0;  // of one message
   int port = 8883;

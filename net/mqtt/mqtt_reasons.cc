@@ -130,9 +130,9 @@ Status ConnectRefused(const MqttSetting& setting, int reason_code) {
 Status SentAway(const MqttSetting& setting, int reason_code) {
   const std::string broker = "the broker at " + BrokerName(setting);
   if (reason_code == MQTT_RC_SESSION_TAKEN_OVER) {
-    return Status::Unavailable(broker +
-                               " gave our place to another client that came with the same "
-                               "name: is this device running twice?");
+    return Status::Taken(broker +
+                         " gave our place to another client that came with the same name: is this "
+                         "one running twice?");
   }
   return Status::Unavailable(broker +
                              " ended the connection: " + mosquitto_reason_string(reason_code));

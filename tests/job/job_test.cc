@@ -159,4 +159,15 @@ TEST(Job, ASecondServerOnTheSameStateIsRefused) {
   LONGS_EQUAL(64, FinalHash(*servers[0]).size());
 }
 
+TEST(Job, ASecondServerWithAStateOfItsOwnIsRefusedAndNobodyElseNotices) {
+  job.rounds = 40;
+  StartServer();
+  StartWorkers();
+  CHECK_TRUE(servers[0]->NextLine().has_value());
+  ChildProcess second(PsCommand(job.PsArguments(broker.port(), folder.Path("another"))));
+  LONGS_EQUAL(1, second.Wait());
+  STRCMP_EQUAL(job.ExpectedHash().c_str(), FinalHash(*servers[0]).c_str());
+  LONGS_EQUAL(0, servers[0]->Wait());
+}
+
 }  // namespace weft::apps
