@@ -20,7 +20,7 @@ constexpr int64_t kMs = 1'000'000;
 constexpr size_t kPastRounds = 4;              // whose verdicts are remembered
 constexpr int64_t kQuarantineAfter = 100;      // refusals that no honest worker gets
 constexpr size_t kMostStrangers = 10'000;      // whose refusals are counted
-constexpr int64_t kFarewellNs = 10'000 * kMs;  // the last version has so long to reach everybody
+constexpr int64_t kFarewellNs = 10'000 * kMs;  // a last word has so long to reach somebody
 constexpr int64_t kInviteNs = 2'000 * kMs;
 constexpr size_t kMostCandidates = 4;  // of one name
 constexpr int64_t kDiskRetryNs = 5'000 * kMs;
@@ -429,6 +429,7 @@ void Server::Handle(const net::Header& header, const net::Ack& ack) {
   if (member == nullptr || ack.ticket != member->ticket) return;
   const int64_t now = parts_.clock.NowNs();
   for (const uint64_t sequence : ack.sequences) member->sender.Acknowledge(sequence, now);
+  member->last_taken = listening_ns_;
   Flush(header.worker, *member);
 }
 
@@ -565,6 +566,7 @@ void Server::Confirm(const std::string& worker, const Candidate& candidate) {
   // the next version too early.
   member.delivery.StartRound();
   member.last_heard = listening_ns_;
+  member.last_taken = listening_ns_;
   member.in_round = joins && !finished();
   parts_.log.Info("worker '" + worker + (is_new ? "' joined" : "' is back") +
                   (joins ? "" : ", from the next round on"));
@@ -741,7 +743,10 @@ void Server::CommitRound() {
     finished_ns_ = parts_.clock.NowNs();
     running_ = false;
     std::erase_if(members_, [](const auto& m) { return m.second.gone; });
-    for (auto& [name, member] : members_) member.in_round = false;
+    for (auto& [name, member] : members_) {
+      member.in_round = false;
+      member.last_taken = listening_ns_;
+    }
     Recount();
     checkpoint_wanted_ = true;
     return StartCheckpoint();
@@ -873,7 +878,11 @@ void Server::Tick() {
   if (finished() && (saved || now - finished_ns_ > kFarewellNs)) {
     for (auto& [name, member] : members_) {
       if (member.told_done || member.gone) continue;
-      if (!member.sender.idle() && now - finished_ns_ < kFarewellNs) continue;
+      // However slow its link, while it takes something it is waited for.
+      if (!member.sender.idle() &&
+          listening_ns_ - member.last_taken < std::max(patience, kFarewellNs)) {
+        continue;
+      }
       SayDone(name, member.incarnation);
       member.told_done = true;
     }

@@ -159,6 +159,7 @@ class Server final : public net::TransportEvents {
     net::SegmentSender sender;
     net::Ack acks = {};
     int64_t last_heard = 0;  // by the listening clock
+    int64_t last_taken = 0;  // likewise, when it acknowledged something
     int64_t invited_ns = 0;
     int64_t contributions = 0;
   };

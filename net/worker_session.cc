@@ -157,10 +157,13 @@ bool WorkerSession::joined() const {
   return std::all_of(links_.begin(), links_.end(), [](const Link& l) { return l.planned; });
 }
 
+bool WorkerSession::has_last_version() const {
+  return job_ && pull_round_ >= job_->rounds && have_.Covers({0, layout_.floats()});
+}
+
 bool WorkerSession::done() const {
-  // A server that has gone home may not have been heard; the last version says the same.
-  const bool all_there = job_ && pull_round_ >= job_->rounds && have_.Covers({0, layout_.floats()});
-  return all_there ||
+  // A server that has gone home may not have been heard.
+  return has_last_version() ||
          std::all_of(links_.begin(), links_.end(), [](const Link& l) { return l.done; });
 }
 

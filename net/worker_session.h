@@ -84,8 +84,11 @@ class WorkerSession final : public TransportEvents {
   int64_t next_tick_ns() const;
 
   bool joined() const;
-  // All servers have said that the job is done; the parameters are the last version.
+  // All servers have said that the job is done, or the last version is here, which says the same.
   bool done() const;
+  // Whether the parameters are those the job ended with. A worker that came late, or whose link
+  // did not carry them in time, is done without.
+  bool has_last_version() const;
   // Not Ok: this worker cannot take part, and the sentence says why. Final.
   const Status& failure() const { return failure_; }
   // Of the first server to answer; nullopt before.

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # tools/fuzz.sh [seconds] [target ...]: builds the fuzz targets with clang under the address and
-# undefined behaviour sanitizers and runs each for so long (20 s) from its saved corpus. What it
-# finds that is new stays in build/fuzz/corpus; an input that crashes is kept there and named.
+# undefined behaviour sanitizers and runs each for so long (20 s; 0: only builds) from its saved
+# corpus. What it finds that is new stays in build/fuzz/corpus; an input that crashes is kept there
+# and named.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -14,6 +15,7 @@ targets=("$@")
 cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=Debug \
   -DWEFT_SANITIZE=fuzzer-no-link,address,undefined -DWEFT_WORKBENCH=OFF >/dev/null
 cmake --build build/fuzz --target "${targets[@]/%/_fuzz}"
+((seconds)) || exit 0
 
 failed=0
 for target in "${targets[@]}"; do

@@ -28,13 +28,14 @@ ProcessorTicks ParseProcStat(const std::string& text) {
   words >> name;
   if (name != "cpu") return {};
   ProcessorTicks ticks;
+  constexpr int kNice = 1;  // work that steps aside
   constexpr int kIdle = 3;
   constexpr int kWaitingForDisk = 4;
   constexpr int kFields = 8;
   int64_t value = 0;
   for (int field = 0; field < kFields && words >> value; ++field) {
     ticks.all += value;
-    if (field == kIdle || field == kWaitingForDisk) ticks.idle += value;
+    if (field == kNice || field == kIdle || field == kWaitingForDisk) ticks.idle += value;
   }
   return ticks;
 }

@@ -149,6 +149,11 @@ void JobChannel::Report(const net::Telemetry& telemetry) {
   session_.Report(telemetry);
 }
 
+bool JobChannel::has_last_version() const {
+  const std::lock_guard lock(mu_);
+  return session_.has_last_version();
+}
+
 bool JobChannel::done() const {
   const std::lock_guard<std::mutex> lock(mu_);
   return session_.done();

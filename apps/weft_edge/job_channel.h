@@ -46,7 +46,8 @@ class JobChannel final : public ParamChannel {
   int64_t round_trip_ns() const override;
   void Report(const net::Telemetry& telemetry);
   bool done() const;
-  // When the job is done: the last version of a unit.
+  bool has_last_version() const;
+  // Of the last version, when it is there.
   void CopyUnit(int unit, std::span<float> parameters, std::span<float> statistics) const;
   net::SegmentSender::Ledger ledger() const;
   net::WorkerSession::Traffic traffic() const;

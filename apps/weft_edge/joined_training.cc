@@ -154,8 +154,9 @@ class JoinedTraining {
     display.Leave();
     if (!status.ok()) return status;
     done_ = channel.done();
+    has_model_ = channel.has_last_version();
     ledger_ = channel.ledger();
-    if (done_) {
+    if (has_model_) {
       for (int unit = 0; unit < layout_->unit_count(); ++unit) {
         channel.CopyUnit(unit, tensors_->Values(unit), tensors_->Statistics(unit));
       }
@@ -172,6 +173,7 @@ class JoinedTraining {
       Result<train::StepReport> step = compute_->Compute(**round, scheduler);
       if (!step.ok()) return step.status();
       if (step->abandoned) continue;
+      took_part_ = true;
       const sched::RoundReport& report = scheduler.report();
       const net::WorkerSession::Traffic traffic = channel.traffic();
       display.Show(*step, report, traffic);
@@ -223,6 +225,13 @@ class JoinedTraining {
   Status Finish() {
     if (!done_) {
       console_.log.Warning("left the job before its end");
+      return Status::Ok();
+    }
+    if (!has_model_) {
+      const std::string sentence =
+          "the job is done, and its last parameters did not reach this worker; the server has them";
+      if (took_part_ || !flags_.save.empty()) return Status::Unavailable(sentence);
+      console_.log.Warning(sentence);  // it came when all was over
       return Status::Ok();
     }
     if (!flags_.save.empty()) {
@@ -278,6 +287,8 @@ class JoinedTraining {
   sched::Strategy strategy_ = sched::Strategy::kWeave;
   std::unique_ptr<RoundCompute> compute_;
   bool done_ = false;
+  bool has_model_ = false;
+  bool took_part_ = false;
   net::SegmentSender::Ledger ledger_;
 };
 

@@ -116,10 +116,10 @@ TEST(StrategyResult, TheMachineIsWatchedBetweenTwoMoments) {
   DOUBLES_EQUAL(0.05, facts.unread_share, 1e-12);
 }
 
-TEST(StrategyResult, ProcStatCountsWaitingForTheDiskAsIdleAndGuestsOnce) {
+TEST(StrategyResult, ProcStatCountsNicedWorkAndWaitingForTheDiskAsIdleAndGuestsOnce) {
   const ProcessorTicks ticks = ParseProcStat("cpu  10 20 30 400 50 6 7 8 1000 2000\ncpu0 1 2 3\n");
   LONGLONGS_EQUAL(10 + 20 + 30 + 400 + 50 + 6 + 7 + 8, ticks.all);
-  LONGLONGS_EQUAL(450, ticks.idle);
+  LONGLONGS_EQUAL(470, ticks.idle);
   LONGLONGS_EQUAL(0, ParseProcStat("nothing").all);
   CHECK_TRUE(TicksNow().all > 0);
 }

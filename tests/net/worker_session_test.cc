@@ -264,6 +264,17 @@ TEST(WorkerSession, ASilentServerIsGreetedAnew) {
   CHECK_EQUAL(1u, stage.Said<Hello>().size());
 }
 
+TEST(WorkerSession, ToldThatAllIsDoneBeforeTheLastVersionCameItKnowsThatItHasNone) {
+  Stage stage;
+  stage.Join();
+  stage.Hear({stage.HeaderOf(0), stage.All(1, Rising(19))});
+  stage.session.Tick();
+  CHECK_FALSE(stage.session.done());
+  stage.Hear({stage.HeaderOf(9), Goodbye{.kind = GoodbyeKind::kDone}});
+  CHECK(stage.session.done());
+  CHECK_FALSE(stage.session.has_last_version());
+}
+
 TEST(WorkerSession, ItsLastWillIsAGoodbyeOfItsOwnStart) {
   Stage stage;
   const Payload will = WorkerSession::LastWill(stage.setting, 0);

@@ -257,6 +257,46 @@ TEST(ServerRounds, TheJobEndsAfterItsRoundsAndSaysSo) {
   CHECK(driver.HeardOf<net::Goodbye>("w9")[0].kind == net::GoodbyeKind::kDone);
 }
 
+// A model of 240 MB takes 20 s at 100 Mb/s; workers were told that all was done after 10.
+TEST(ServerRounds, ASlowLinkIsWaitedForAsLongAsItTakesSomethingOfTheLastVersion) {
+  ServerDriver driver;
+  driver.Join("w1");
+  for (int64_t round = 0; round < 5; ++round) driver.Push("w1", round);
+  CHECK(driver.server().finished());
+  std::vector<net::Segment> last;
+  for (const net::Message& message : driver.Heard("w1")) {
+    const auto* segment = std::get_if<net::Segment>(&message.body);
+    if (segment != nullptr && message.header.round == 5) last.push_back(*segment);
+  }
+  CHECK_EQUAL(2u, last.size());
+  const auto seconds = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      driver.Say("w1", net::Lane::kControl, {driver.HeaderOf("w1", 5), net::Heartbeat{}});
+      driver.Pass(kSecond);
+    }
+  };
+  for (const net::Segment& segment : last) {
+    seconds(8);
+    CHECK_FALSE(driver.server().done());
+    driver.Say("w1", net::Lane::kControl,
+               {driver.HeaderOf("w1", 5),
+                net::Ack{.ticket = segment.ticket, .sequences = {segment.sequence}}});
+  }
+  seconds(1);
+  CHECK(driver.server().done());
+}
+
+TEST(ServerRounds, WhoTakesNothingOfTheLastVersionDoesNotKeepTheServer) {
+  ServerDriver driver;
+  driver.Join("w1");
+  for (int64_t round = 0; round < 5; ++round) driver.Push("w1", round);
+  for (int i = 0; i < 12; ++i) {
+    driver.Say("w1", net::Lane::kControl, {driver.HeaderOf("w1", 5), net::Heartbeat{}});
+    driver.Pass(kSecond);
+  }
+  CHECK(driver.server().done());
+}
+
 TEST_GROUP(ServerPlans){};
 
 namespace {
