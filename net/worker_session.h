@@ -114,6 +114,8 @@ class WorkerSession final : public TransportEvents {
   void PublishProblem(const std::string& topic, const Status& why) override;
 
  private:
+  static constexpr int64_t kFirstHelloWaitNs = 500'000'000;
+
   // What there is for each server.
   struct Link {
     int shard = 0;
@@ -181,6 +183,7 @@ class WorkerSession final : public TransportEvents {
   std::vector<int64_t> DefaultEnds() const;
   void Arrived(const Arrival& arrival);
   void Flush();
+  void Complain(std::string problem);
   void Fail(Status status);
 
   // Fixed after construction.

@@ -18,27 +18,30 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SERVER = "cloud_ps/server.cc"
+SERVER_MESSAGES = "cloud_ps/server_messages.cc"
+SERVER_ROUNDS = "cloud_ps/server_rounds.cc"
 SESSION = "net/worker_session.cc"
+SESSION_JOINING = "net/worker_session_joining.cc"
 
 # name: (file, what is there, what is planted)
 BUGS = {
-    "stale-epoch-taken": (SERVER, "  if (header.epoch != setting_.epoch) {\n    Refuse(header, segment,",
+    "stale-epoch-taken": (SERVER_MESSAGES, "  if (header.epoch != setting_.epoch) {\n    Refuse(header, segment,",
                           "  if (false) {\n    Refuse(header, segment,"),
-    "old-ticket-taken": (SERVER, "  if (segment.ticket != member.ticket) return;", ""),
-    "weights-ignored": (SERVER, "{.floats = member.delivery.floats(), .weight = member.batch}",
+    "old-ticket-taken": (SERVER_MESSAGES, "  if (segment.ticket != member.ticket) return;", ""),
+    "weights-ignored": (SERVER_ROUNDS, "{.floats = member.delivery.floats(), .weight = member.batch}",
                         "{.floats = member.delivery.floats(), .weight = 1}"),
-    "closed-without-all": (SERVER, "if (!s.closed && s.complete == in_round_) Close(slice);",
+    "closed-without-all": (SERVER_ROUNDS, "if (!s.closed && s.complete == in_round_) Close(slice);",
                            "if (!s.closed && s.complete >= Needed()) Close(slice);"),
-    "released-before-kept": (SERVER, "  return setting_.shards > 1 || open_ + 1 ==",
+    "released-before-kept": (SERVER_ROUNDS, "  return setting_.shards > 1 || open_ + 1 ==",
                              "  return false && open_ + 1 =="),
-    "checkpoint-in-mid-round": (SERVER, "  if (closed_ > 0 && !all_closed) return;", ""),
-    "older-version-forgotten": (SERVER, "  if (setting_.shards > 1 && (all_closed || older_whole_)) {",
+    "checkpoint-in-mid-round": (SERVER_ROUNDS, "  if (closed_ > 0 && !all_closed) return;", ""),
+    "older-version-forgotten": (SERVER_ROUNDS, "  if (setting_.shards > 1 && (all_closed || older_whole_)) {",
                                 "  if (false) {"),
     "journal-not-replayed": (SERVER, "  redone_.Add(record.slice);\n",
                              "  redone_.Add(record.slice);\n  redone_.Clear();\n"),
-    "uncommitted-version-kept": (SESSION, "  if (link.epoch == 0) return;\n  if (push_.round > open)",
+    "uncommitted-version-kept": (SESSION_JOINING, "  if (link.epoch == 0) return;\n  if (push_.round > open)",
                                  "  if (open >= 0) return;\n  if (push_.round > open)"),
-    "jumps-ahead": (SESSION, "  if (links_.size() == 1) return true;\n  return round",
+    "jumps-ahead": (SESSION_JOINING, "  if (links_.size() == 1) return true;\n  return round",
                     "  return true;\n  return round"),
     "gradients-forgotten-early": (SESSION, "  if (attempt.id == attempt_) begun_ = attempt.id;\n",
                                   "  if (attempt.id == attempt_) begun_ = attempt.id;\n"

@@ -321,9 +321,10 @@ class Serving {
   std::unique_ptr<train::Optimizer> optimizer_;
   std::atomic<net::MqttTransport*> wakes_ = nullptr;
   std::unique_ptr<net::MqttTransport> transport_;
-  std::unique_ptr<DiskKeeper> keeper_;  // after the transport, which it wakes
   std::unique_ptr<ps::Server> server_;
   std::unique_ptr<ps::JobClaim> claim_;
+  // Ends before the transport, which it wakes, and the server, whose memory it may be writing out.
+  std::unique_ptr<DiskKeeper> keeper_;
   std::unique_ptr<MetricsPort> metrics_;
 };
 
