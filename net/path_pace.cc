@@ -9,9 +9,11 @@ namespace {
 
 // Answers come late when a processor is busy; so much time's worth is on the way beyond what the
 // way itself needs.
-constexpr double kSlackNs = 3e6;
-// Segments are handed on whole: one is on the line while another is at the broker or answered.
-constexpr int64_t kSegmentsOnTop = 2;
+constexpr double kSlackNs = 15e6;
+// Segments are handed on whole: one is on the line, one at the broker, one with the receiver; and
+// the answer waits behind as many that come the other way. With fewer, each direction slows the
+// other down, and what is measured then asks for fewer still.
+constexpr int64_t kSegmentsOnTop = 6;
 
 }  // namespace
 
