@@ -70,6 +70,18 @@ class MadeUpData {
 
 }  // namespace
 
+size_t TimingBytes(const OpSpec& op, const Kernel& kernel, const Kernel& forward) {
+  int64_t floats = 2 * ActivationElements(op.dst, kernel.dst_block());
+  for (const Shape& src : op.srcs) floats += 2 * ActivationElements(src, kernel.src_block());
+  for (const model::TensorSpec& tensor : model::TensorsOf(op.layer, "")) {
+    floats += 2 * tensor.shape.elements();
+  }
+  const size_t of_kernels = kernel.scratch_bytes() + kernel.own_bytes() + forward.scratch_bytes() +
+                            forward.own_bytes() +
+                            std::max(kernel.saved_bytes(), forward.saved_bytes());
+  return static_cast<size_t>(floats) * sizeof(float) + of_kernels;
+}
+
 int64_t TimeKernel(const OpSpec& op, Role role, Kernel& kernel, Kernel& forward,
                    const Clock& clock) {
   constexpr int kRuns = 3;

@@ -72,9 +72,18 @@ std::vector<std::unique_ptr<Kernel>> Registry::Offers(const OpSpec& op, Role rol
   return offers;
 }
 
+std::string Registry::TimeKey(const OpSpec& op, Role role, const Kernel& kernel) const {
+  return OpKey(op, role) + " by " + std::string(kernel.name()) + " on " +
+         std::to_string(options_.threads);
+}
+
+bool Registry::CanTime(const OpSpec& op, Role role, const Kernel& kernel) const {
+  return most_timing_bytes_ == 0 || TimingBytes(op, kernel, kernel) <= most_timing_bytes_ ||
+         times_.contains(TimeKey(op, role, kernel));
+}
+
 int64_t Registry::TimeOf(const OpSpec& op, Role role, Kernel& kernel, Kernel& forward) {
-  const std::string key = OpKey(op, role) + " by " + std::string(kernel.name()) + " on " +
-                          std::to_string(options_.threads);
+  const std::string key = TimeKey(op, role, kernel);
   const auto known = times_.find(key);
   if (known != times_.end()) return known->second;
   try {
@@ -124,6 +133,13 @@ OpKernels Registry::Choose(const OpSpec& op, bool backward, bool d_src) {
   std::vector<std::unique_ptr<Kernel>> weights;
   if (wants_data) data = Offers(op, Role::kBackwardData, Ask::kDefinitionLast);
   if (backward && weighted) weights = Offers(op, Role::kBackwardWeights, Ask::kDefinitionLast);
+  const auto can_time = [&](const auto& offers, Role role) {
+    return std::all_of(offers.begin(), offers.end(),
+                       [&](const auto& kernel) { return CanTime(op, role, *kernel); });
+  };
+  const bool measure = options_.measure && can_time(forward, Role::kForward) &&
+                       can_time(data, Role::kBackwardData) &&
+                       can_time(weights, Role::kBackwardWeights);
 
   // In the order in which they are offered, which is what counts where nothing is measured.
   std::vector<Signature> signatures;
@@ -144,7 +160,7 @@ OpKernels Registry::Choose(const OpSpec& op, bool backward, bool d_src) {
         if (kernel && SignatureOf(*kernel) == wanted) fitting.push_back(&kernel);
       }
       if (fitting.empty()) return nullptr;
-      const bool choice = options_.measure && (fitting.size() > 1 || signatures.size() > 1);
+      const bool choice = measure && (fitting.size() > 1 || signatures.size() > 1);
       std::unique_ptr<Kernel>* chosen = fitting.front();
       int64_t chosen_ns = std::numeric_limits<int64_t>::max();
       for (auto* kernel : fitting) {

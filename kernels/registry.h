@@ -22,6 +22,10 @@ class Registry final : public KernelChooser {
   };
   Registry(std::vector<Backend*> backends, const Clock& clock, const Options& options);
 
+  // From now on an op is not timed where that would take more memory; the first kernel that is
+  // offered is taken then. 0: no limit.
+  void LimitTiming(size_t most_bytes) { most_timing_bytes_ = most_bytes; }
+
   OpKernels Choose(const OpSpec& op, bool backward, bool d_src) override;
   std::unique_ptr<Kernel> ChooseReorder(const Shape& shape, int from_block, int to_block) override;
 
@@ -48,11 +52,15 @@ class Registry final : public KernelChooser {
   std::vector<std::unique_ptr<Kernel>> Offers(const OpSpec& op, Role role, Ask ask);
   // The largest number there is for a kernel that throws: it is never the fastest.
   int64_t TimeOf(const OpSpec& op, Role role, Kernel& kernel, Kernel& forward);
+  std::string TimeKey(const OpSpec& op, Role role, const Kernel& kernel) const;
+  // Whether the time of `kernel` is known, or may be measured.
+  bool CanTime(const OpSpec& op, Role role, const Kernel& kernel) const;
   int64_t ReorderNs(const OpSpec& op, const Kernel& forward) const;
 
   std::vector<Backend*> backends_;
   const Clock& clock_;
   const Options options_;
+  size_t most_timing_bytes_ = 0;
   std::map<std::string, int64_t> times_;  // by op, role, kernel and threads
 };
 

@@ -14,7 +14,7 @@ Result<std::vector<TrainingMemory>> PlanTrainingMemory(const model::Graph& graph
   const SteadyClock clock;
   Result<std::unique_ptr<ComputeStack>> compute = ComputeStack::Create({.measure = false}, clock);
   if (!compute.ok()) return compute.status();
-  train::Parameters parameters(graph);
+  train::Parameters parameters(graph, train::Parameters::Contents::kUntouched);
   std::vector<TrainingMemory> rows;
   size_t budget = 0;  // none
   for (size_t percent : {100, 75, 50, 35, 25}) {

@@ -9,7 +9,7 @@ namespace weft::train {
 using model::TensorId;
 using model::TensorRole;
 
-Parameters::Parameters(const model::Graph& graph)
+Parameters::Parameters(const model::Graph& graph, Contents contents)
     : graph_(graph), arena_(Arena::kAlignment), offset_(graph.tensors().size(), 0) {
   int64_t values = 0;
   int64_t statistics = 0;
@@ -30,7 +30,7 @@ Parameters::Parameters(const model::Graph& graph)
   }
   const auto take = [&](int64_t count) {
     const std::span<float> block = arena_.Take<float>(static_cast<size_t>(count));
-    std::fill(block.begin(), block.end(), 0.0f);
+    if (contents == Contents::kZeros) std::fill(block.begin(), block.end(), 0.0f);
     return block;
   };
   values_ = take(values);

@@ -16,8 +16,12 @@ namespace weft::train {
 // Thread: none of its own; whoever writes a tensor makes sure that nobody reads it.
 class Parameters {
  public:
-  // All zero. `graph` must outlive it.
-  explicit Parameters(const model::Graph& graph);
+  enum class Contents {
+    kZeros,
+    kUntouched,  // room only, which takes no memory until it is written: to plan with
+  };
+  // `graph` must outlive it.
+  explicit Parameters(const model::Graph& graph, Contents contents = Contents::kZeros);
 
   const model::Graph& graph() const { return graph_; }
   int units() const { return static_cast<int>(unit_begin_.size()) - 1; }
