@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/weft/bench_network.h"
+#include "apps/compute/bench_network.h"
 
 #include <algorithm>
 

@@ -27,40 +27,74 @@
 
 namespace weft::apps {
 
+namespace {
+
+// The backends that `wanted` names, without ref.
+Result<std::vector<std::string>> Ordered(const std::string& wanted) {
+  const std::vector<std::string> built = BuiltBackends();
+  std::vector<std::string> order;
+  std::istringstream words(wanted == "auto" ? "" : wanted);
+  for (std::string word; std::getline(words, word, ',');) {
+    if (std::find(built.begin(), built.end(), word) == built.end()) {
+      std::string known = "auto";
+      for (const std::string& name : built) known += ", " + name;
+      return Status::InvalidInput("this build has no backend '" + word + "'; choose one of " +
+                                  known);
+    }
+    if (std::find(order.begin(), order.end(), word) == order.end()) order.push_back(word);
+  }
+  if (wanted == "auto") order = built;
+  std::erase(order, "ref");
+  return order;
+}
+
+}  // namespace
+
+std::vector<std::string> BuiltBackends() {
+  return {
+#ifdef WEFT_HAS_ONEDNN
+      "onednn",
+#endif
+#ifdef WEFT_HAS_ACL
+      "acl",
+#endif
+#ifdef WEFT_HAS_NNPACK
+      "nnpack",
+#endif
+      "ref"};
+}
+
 Result<std::unique_ptr<ComputeStack>> ComputeStack::Create(const ComputeSetting& setting,
                                                            const Clock& clock) {
   ReturnFreedMemory();
   const int processors = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   const int threads = setting.threads > 0 ? setting.threads : processors;
+  Result<std::vector<std::string>> order = Ordered(setting.backend);
+  if (!order.ok()) return order.status();
   std::unique_ptr<ComputeStack> stack(new ComputeStack());
-  std::string known = "auto";
-  const auto wanted = [&](const char* name) {
-    known += ", " + std::string(name);
-    return setting.backend == "auto" || setting.backend == name;
-  };
 #ifdef WEFT_HAS_ONEDNN
-  if (wanted("onednn")) {
+  if (std::find(order->begin(), order->end(), "onednn") != order->end()) {
     stack->parallel_ = std::make_unique<onednn::OmpParallel>(threads);
-    stack->backends_.push_back(std::make_unique<onednn::OnednnBackend>(threads));
   }
+#endif
+  if (!stack->parallel_) stack->parallel_ = std::make_unique<ThreadPool>(threads);
+  for (const std::string& name : *order) {
+#ifdef WEFT_HAS_ONEDNN
+    if (name == "onednn") {
+      stack->backends_.push_back(std::make_unique<onednn::OnednnBackend>(threads));
+    }
 #endif
 #ifdef WEFT_HAS_ACL
-  if (wanted("acl")) {
-    if (!stack->parallel_) stack->parallel_ = std::make_unique<ThreadPool>(threads);
-    stack->backends_.push_back(std::make_unique<acl::AclBackend>(*stack->parallel_));
-  }
+    if (name == "acl") {
+      stack->backends_.push_back(std::make_unique<acl::AclBackend>(*stack->parallel_));
+    }
 #endif
 #ifdef WEFT_HAS_NNPACK
-  if (wanted("nnpack")) {
-    stack->backends_.push_back(std::make_unique<nnpack::NnpackBackend>(threads));
-  }
+    if (name == "nnpack") {
+      stack->backends_.push_back(std::make_unique<nnpack::NnpackBackend>(threads));
+    }
 #endif
-  const bool ref_wanted = wanted("ref");
-  if (stack->backends_.empty() && !ref_wanted) {
-    return Status::InvalidInput("this build has no backend '" + setting.backend +
-                                "'; choose one of " + known);
   }
-  if (!stack->parallel_) stack->parallel_ = std::make_unique<ThreadPool>(threads);
   stack->backends_.push_back(std::make_unique<ref::RefBackend>(*stack->parallel_));
 
   std::vector<Backend*> backends;

@@ -15,11 +15,12 @@
 namespace weft::apps {
 
 struct ComputeSetting {
-  std::string backend = "auto";  // or the name of one, with ref behind it
-  int threads = 0;               // 0: all processors
-  bool exact = false;            // no kernels that trade digits for speed
-  bool measure = true;           // false: each backend's best guess, at once
-  std::string times_file = {};   // where timings are kept; empty: nowhere
+  // Or names with commas between them, the preferred first; ref is always behind them.
+  std::string backend = "auto";
+  int threads = 0;              // 0: all processors
+  bool exact = false;           // no kernels that trade digits for speed
+  bool measure = true;          // false: each backend's best guess, at once
+  std::string times_file = {};  // where timings are kept; empty: nowhere
 };
 
 class ComputeStack {
@@ -45,6 +46,9 @@ class ComputeStack {
   std::unique_ptr<Registry> registry_;
   std::string times_file_;
 };
+
+// The backends of this build in the order that auto has them; ref is the last.
+std::vector<std::string> BuiltBackends();
 
 // Where timings of this machine are kept by default, from the environment: a file under
 // $XDG_CACHE_HOME or ~/.cache; empty if there is no such place.

@@ -3,15 +3,20 @@
 
 #include "apps/compute/process_memory.h"
 #include "core/byte_size.h"
+#include "core/train/network.h"
 
 namespace weft::apps {
+namespace {
+
+// Kernels that are generated when they are prepared.
+constexpr size_t kGeneratedCode = 16 << 20;
+
+}  // namespace
 
 Result<size_t> BytesLeft(const std::string& budget, size_t coming) {
   if (budget.empty()) return size_t{0};
   Result<size_t> bytes = ParseBytes(budget);
   if (!bytes.ok()) return bytes;
-  // Kernels that are generated when they are prepared.
-  constexpr size_t kGeneratedCode = 16 << 20;
   const size_t taken = static_cast<size_t>(ResidentBytes()) + coming + kGeneratedCode;
   if (taken >= *bytes) {
     return Status::InvalidInput("a memory budget of " + budget + " is below the " +
@@ -20,6 +25,44 @@ Result<size_t> BytesLeft(const std::string& budget, size_t coming) {
                                 "more, or choose a smaller model");
   }
   return *bytes - taken;
+}
+
+size_t ParameterBytes(const model::Graph& graph) {
+  return sizeof(float) * static_cast<size_t>(graph.parameter_count());
+}
+
+size_t ReadAheadBytes(const model::Graph& graph, int batch) {
+  constexpr size_t kBatches = 3;
+  return kBatches * sizeof(float) * static_cast<size_t>(batch * graph.input_shape().elements());
+}
+
+std::optional<Fit> FitBatch(const model::Graph& graph, const FitQuestion& question,
+                            ComputeStack& compute) {
+  const size_t fixed = question.held_bytes + kGeneratedCode +
+                       ParameterBytes(graph) * static_cast<size_t>(1 + question.copies);
+  const bool limited = question.budget_bytes > 0;
+  // Asked first, because a plan for more than the machine has could not even be made.
+  if (limited && fixed >= question.budget_bytes) return std::nullopt;
+  train::Parameters parameters(graph, train::Parameters::Contents::kUntouched);
+  for (int batch = question.batch;; batch /= 2) {
+    const size_t taken = fixed + ReadAheadBytes(graph, batch);
+    const bool last = batch == 1;
+    if (!limited || taken < question.budget_bytes) {
+      const size_t left = limited ? question.budget_bytes - taken : 0;
+      // Looking for what to compute again takes long, so only the last one is asked that way.
+      const Result<train::MemoryTable> table =
+          train::Network::Plan(parameters, compute.registry(), compute.parallel(),
+                               {.batch = batch,
+                                .training = true,
+                                .keep_gradients = false,
+                                .memory_budget = last ? left : 0});
+      const size_t planned = table.ok() ? table->activations + table->kernels : 0;
+      if (table.ok() && (!limited || planned <= left)) {
+        return Fit{batch, taken + table->statistics + planned, table->work_again};
+      }
+    }
+    if (last) return std::nullopt;
+  }
 }
 
 }  // namespace weft::apps

@@ -4,7 +4,7 @@
 // turns.
 #pragma once
 
-#include "apps/weft/bench_network.h"
+#include "apps/compute/bench_network.h"
 #include "sched/strategy.h"
 
 namespace weft::apps {

@@ -2,7 +2,7 @@
 // How fast a model trains on this machine: steps on made-up images, without reading data.
 #pragma once
 
-#include "apps/weft/bench_network.h"
+#include "apps/compute/bench_network.h"
 
 namespace weft::apps {
 
