@@ -6,6 +6,7 @@
 
 #include "apps/terminal/command_line.h"
 #include "apps/terminal/config_file.h"
+#include "apps/weft_edge/board_command.h"
 #include "apps/weft_edge/train_command.h"
 
 namespace weft::apps {
@@ -18,7 +19,7 @@ int RunEdge(const std::vector<std::string>& arguments, std::ostream& out, std::o
     return kExitBadInput;
   }
   CLI::App app("weft-edge, the trainer on the device", "weft-edge");
-  const std::vector<Command> commands = {AddTrainCommand(app, stop)};
+  const std::vector<Command> commands = {AddTrainCommand(app, stop), AddBoardCommand(app, stop)};
   return RunCommandLine(app, commands, *all, out, err, terminal);
 }
 

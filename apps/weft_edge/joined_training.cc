@@ -19,6 +19,7 @@
 #include "apps/weft_edge/job_channel.h"
 #include "apps/weft_edge/real_compute.h"
 #include "apps/weft_edge/replayed_compute.h"
+#include "apps/weft_edge/room.h"
 #include "apps/weft_edge/round_display.h"
 #include "core/hex_text.h"
 #include "core/model/zoo.h"
@@ -92,6 +93,10 @@ class JoinedTraining {
                                        .input = {job_.input[0], job_.input[1], job_.input[2]}});
     if (!graph.ok()) return graph.status();
     graph_ = std::make_unique<model::Graph>(std::move(graph).value());
+    // The parameters themselves, those coming in and the gradients going out.
+    if (Status status = RoomFor(flags_, 3 * ParameterBytes(*graph_)).status(); !status.ok()) {
+      return status;
+    }
     parameters_ = std::make_unique<train::Parameters>(*graph_);
     tensors_ = std::make_unique<UnitTensors>(*parameters_);
     Result<net::WireLayout> layout = WireLayoutOf(*graph_);
@@ -150,6 +155,9 @@ class JoinedTraining {
                                     .model = graph_->name(),
                                     .strategy = job_.strategy,
                                     .compute = compute_->name()});
+    if (!flags_.json && !flags_.board_gave.empty()) {
+      console_.out << "board " << flags_.board << ": " << flags_.board_gave << "\n";
+    }
     const Status status = Rounds(channel, scheduler, display);
     display.Leave();
     if (!status.ok()) return status;
@@ -253,6 +261,8 @@ class JoinedTraining {
                               {"strategy", job_.strategy},
                               {"compute", compute_->name()},
                               {"top1", nullptr},
+                              {"board", flags_.board},
+                              {"batch", batch_},
                               {"segments_queued", ledger_.queued},
                               {"segments_acknowledged", ledger_.acknowledged},
                               {"segments_refused", ledger_.refused},

@@ -10,13 +10,13 @@
 #include <ostream>
 
 #include "apps/compute/compute_stack.h"
-#include "apps/compute/memory_budget.h"
 #include "apps/compute/process_memory.h"
 #include "apps/data/open_dataset.h"
 #include "apps/files/checkpoint_folder.h"
 #include "apps/files/model_weights.h"
 #include "apps/files/sha256.h"
 #include "apps/terminal/text.h"
+#include "apps/weft_edge/room.h"
 #include "apps/weft_edge/training_display.h"
 #include "core/hex_text.h"
 #include "core/model/zoo.h"
@@ -33,12 +33,14 @@ class LocalTraining {
       : flags_(flags), console_(console), stop_(stop) {}
 
   Status Run() {
-    for (auto part : {&LocalTraining::CheckPlaces, &LocalTraining::OpenData,
-                      &LocalTraining::BuildModel, &LocalTraining::PrepareOptimizer,
-                      &LocalTraining::PrepareNetworks, &LocalTraining::PrepareTrainer}) {
+    for (auto part :
+         {&LocalTraining::CheckPlaces, &LocalTraining::OpenData, &LocalTraining::PrepareOptimizer,
+          &LocalTraining::BuildGraph, &LocalTraining::ChooseBatch, &LocalTraining::MakeParameters,
+          &LocalTraining::PrepareNetworks, &LocalTraining::PrepareTrainer}) {
       if (Status status = (this->*part)(); !status.ok()) return status;
     }
     if (flags_.explain) return Explain();
+    if (!flags_.json) TellBoard();
     if (Status status = Train(); !status.ok()) return status;
     return Finish();
   }
@@ -67,7 +69,7 @@ class LocalTraining {
     return Status::Ok();
   }
 
-  Status BuildModel() {
+  Status BuildGraph() {
     // Channels and classes are the data's, height and width the model's: images are resized.
     Shape input;
     for (const model::ZooEntry& entry : model::Zoo()) {
@@ -79,8 +81,28 @@ class LocalTraining {
         model::BuildModel(flags_.model, {.classes = train_set_->classes(), .input = input});
     if (!graph.ok()) return graph.status();
     graph_ = std::make_unique<model::Graph>(std::move(graph).value());
-    parameters_ = std::make_unique<train::Parameters>(*graph_);
+    return Status::Ok();
+  }
 
+  // The batch that was asked for, or the largest up to the board's that the memory allows. A model
+  // that does not fit is refused here, before its parameters take any memory.
+  Status ChooseBatch() {
+    batch_ = flags_.batch;
+    if (batch_ > 0) return Status::Ok();
+    const Result<std::optional<Fit>> fit =
+        FitForBoard(flags_, *graph_, flags_.board_batch, optimizer_->state_per_parameter());
+    if (!fit.ok()) return fit.status();
+    // Where not even one image seems to fit, what follows says what is missing.
+    batch_ = *fit ? (*fit)->batch : 1;
+    return Status::Ok();
+  }
+
+  Status MakeParameters() {
+    const size_t copies = 1 + static_cast<size_t>(optimizer_->state_per_parameter());
+    if (Status status = RoomFor(flags_, copies * ParameterBytes(*graph_)).status(); !status.ok()) {
+      return status;
+    }
+    parameters_ = std::make_unique<train::Parameters>(*graph_);
     Result<std::unique_ptr<ComputeStack>> compute =
         ComputeStack::Create({.backend = flags_.backend,
                               .threads = flags_.threads,
@@ -116,32 +138,43 @@ class LocalTraining {
     return Status::Ok();
   }
 
+  // A batch that nobody asked for is halved where the kernels, now that they are timed, want more
+  // memory than was planned.
   Status PrepareNetworks() {
-    const auto batch_bytes =
-        sizeof(float) * static_cast<size_t>(flags_.batch * graph_->input_shape().elements());
+    Status status = MakeNetworks();
+    while (status.code() == StatusCode::kInvalidInput && flags_.batch == 0 && batch_ > 1) {
+      batch_ /= 2;
+      status = MakeNetworks();
+    }
+    if (!status.ok()) return status;
+    compute_->KeepTimes();
+    compute_->KeepTimesIn(KernelTimesFile());
+    return Status::Ok();
+  }
+
+  Status MakeNetworks() {
     size_t coming =
-        3 * batch_bytes +  // read ahead
+        ReadAheadBytes(*graph_, batch_) +
         parameters_->values().size_bytes() * static_cast<size_t>(optimizer_->state_per_parameter());
+    const Result<size_t> now = RoomFor(flags_, coming);
+    if (!now.ok()) return now.status();
+    compute_->registry().LimitTiming(*now);
     if (flags_.eval) {
+      eval_network_.reset();
       Result<std::unique_ptr<train::Network>> network =
           train::Network::Create(*parameters_, compute_->registry(), compute_->parallel(),
-                                 {.batch = flags_.batch, .training = false});
+                                 {.batch = batch_, .training = false});
       if (!network.ok()) return network.status();
       eval_network_ = std::move(network).value();
       coming += eval_network_->memory().activations + eval_network_->memory().kernels;
     }
-    Result<size_t> budget = BytesLeft(flags_.memory_budget, coming);
+    const Result<size_t> budget = RoomFor(flags_, coming);
     if (!budget.ok()) return budget.status();
-    Result<std::unique_ptr<train::Network>> network =
-        train::Network::Create(*parameters_, compute_->registry(), compute_->parallel(),
-                               {.batch = flags_.batch,
-                                .training = true,
-                                .keep_gradients = false,
-                                .memory_budget = *budget});
-    if (!network.ok()) return network.status();
+    Result<std::unique_ptr<train::Network>> network = train::Network::Create(
+        *parameters_, compute_->registry(), compute_->parallel(),
+        {.batch = batch_, .training = true, .keep_gradients = false, .memory_budget = *budget});
+    if (!network.ok()) return InWordsOfBoard(flags_, network.status());
     network_ = std::move(network).value();
-    compute_->KeepTimes();
-    compute_->KeepTimesIn(KernelTimesFile());
     return Status::Ok();
   }
 
@@ -185,7 +218,7 @@ class LocalTraining {
                                                          bool training, train::EpochStep start) {
     const Shape& image = graph_->input_shape();
     return train::BatchLoader::Create(dataset,
-                                      {.sampling = {.batch = flags_.batch,
+                                      {.sampling = {.batch = batch_,
                                                     .seed = flags_.seed,
                                                     .shuffle = training && !flags_.no_shuffle,
                                                     .keep_rest = !training},
@@ -205,10 +238,9 @@ class LocalTraining {
     return fmt::format(
         "model={} data={} batch={} steps={} optimizer={} lr={} momentum={} nesterov={} decay={} "
         "smoothing={} schedule={} seed={} shuffle={} augment={} init={}",
-        flags_.model, flags_.data, flags_.batch, total_steps_, flags_.optimizer,
-        flags_.learning_rate, flags_.momentum, flags_.nesterov, flags_.weight_decay,
-        flags_.label_smoothing, flags_.schedule, flags_.seed, !flags_.no_shuffle,
-        !flags_.no_augment, flags_.init);
+        flags_.model, flags_.data, batch_, total_steps_, flags_.optimizer, flags_.learning_rate,
+        flags_.momentum, flags_.nesterov, flags_.weight_decay, flags_.label_smoothing,
+        flags_.schedule, flags_.seed, !flags_.no_shuffle, !flags_.no_augment, flags_.init);
   }
 
   Status Train() {
@@ -259,10 +291,9 @@ class LocalTraining {
     }
     const std::string hash = HexText(ModelHash(*parameters_));
     if (flags_.json) {
-      nlohmann::json final = {{"final", true},
-                              {"steps", trainer_->steps_done()},
-                              {"top1", nullptr},
-                              {"peak_rss_bytes", PeakResidentBytes()},
+      nlohmann::json final = {{"final", true},     {"steps", trainer_->steps_done()},
+                              {"top1", nullptr},   {"board", flags_.board},
+                              {"batch", batch_},   {"peak_rss_bytes", PeakResidentBytes()},
                               {"model_hash", hash}};
       if (eval_network_) {
         final["top1"] = score_.top1();
@@ -275,6 +306,12 @@ class LocalTraining {
                                 BytesText(PeakResidentBytes()), hash.substr(0, 16));
     if (!flags_.save.empty()) console_.out << "saved to " << flags_.save << "\n";
     return Status::Ok();
+  }
+
+  void TellBoard() {
+    std::string line = flags_.board_gave;
+    if (flags_.batch == 0) line += fmt::format("{}batches of {}", line.empty() ? "" : ", ", batch_);
+    if (!line.empty()) console_.out << "board " << flags_.board << ": " << line << "\n";
   }
 
   // Some timed steps, then who did what.
@@ -300,7 +337,7 @@ class LocalTraining {
       }
     }
     console_.out << table.Text() << "\nforward and backward: " << TimeText(total) << " a step of "
-                 << flags_.batch << "\n"
+                 << batch_ << "\n"
                  << MemoryText(network_->memory()) << "\n";
     return Status::Ok();
   }
@@ -323,6 +360,7 @@ class LocalTraining {
   std::unique_ptr<CheckpointFolder> storage_;
   std::unique_ptr<train::Trainer> trainer_;
   train::Score score_;
+  int batch_ = 0;
   int64_t total_steps_ = 0;
 };
 

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "apps/compute/compute_stack.h"
-#include "apps/compute/memory_budget.h"
 #include "apps/data/open_dataset.h"
+#include "apps/weft_edge/room.h"
 #include "core/train/trainer.h"
 
 namespace weft::apps {
@@ -101,16 +101,16 @@ class RealCompute final : public RoundCompute {
   }
 
   Status BuildNetwork() {
-    const auto batch_bytes =
-        sizeof(float) * static_cast<size_t>(p_.batch * p_.graph.input_shape().elements());
     // Read ahead; parameters coming in and gradients going out.
-    const size_t coming = 3 * batch_bytes + 2 * p_.parameters.values().size_bytes();
-    Result<size_t> budget = BytesLeft(p_.flags.memory_budget, coming);
+    const size_t coming =
+        ReadAheadBytes(p_.graph, p_.batch) + 2 * p_.parameters.values().size_bytes();
+    const Result<size_t> budget = RoomFor(p_.flags, coming);
     if (!budget.ok()) return budget.status();
+    compute_->registry().LimitTiming(*budget);
     Result<std::unique_ptr<train::Network>> network = train::Network::Create(
         p_.parameters, compute_->registry(), compute_->parallel(),
         {.batch = p_.batch, .training = true, .keep_gradients = false, .memory_budget = *budget});
-    if (!network.ok()) return network.status();
+    if (!network.ok()) return InWordsOfBoard(p_.flags, network.status());
     network_ = std::move(network).value();
     compute_->KeepTimes();
     return Status::Ok();

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "apps/weft_edge/board_defaults.h"
 #include "apps/weft_edge/joined_training.h"
 #include "apps/weft_edge/local_training.h"
 
@@ -32,7 +33,9 @@ Command AddTrainCommand(CLI::App& app, const std::atomic<bool>& stop) {
                     "Write what units and link cost, for `weft plan --profile`");
   train->add_option("--model", f.model, "Alone: model of the zoo; `weft model` lists them");
   train->add_option("--data", f.data, "KIND:PATH, such as mnist:DIR or cifar10:DIR; docs/data.md");
-  train->add_option("--batch", f.batch, "Images per step; 32, or what the job says")
+  train
+      ->add_option("--batch", f.batch,
+                   "Images per step; the board's for the model, or what the job says")
       ->check(CLI::Range(1, 65536));
   auto* epochs = train->add_option("--epochs", f.epochs, "How often to go through the data")
                      ->check(CLI::Range(int64_t{1}, int64_t{1'000'000}));
@@ -60,10 +63,14 @@ Command AddTrainCommand(CLI::App& app, const std::atomic<bool>& stop) {
                    "constant, cosine or step:STEPS:FACTOR, with +warmup:STEPS behind")
       ->capture_default_str();
   train->add_option("--seed", f.seed, "Decides every random choice")->capture_default_str();
-  train->add_option("--threads", f.threads, "0: all processors")
+  train->add_option("--board", f.board, "auto, or the profile of boards/ to take defaults from")
+      ->capture_default_str();
+  train->add_option("--threads", f.threads, "0: those the board's profile uses")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
-  train->add_option("--backend", f.backend, "auto, or one of this build's backends")
+  train
+      ->add_option("--backend", f.backend,
+                   "auto: the board's; or of this build's, the preferred first: onednn,ref")
       ->capture_default_str();
   train->add_flag("--exact", f.exact, "Only kernels that keep all digits: no Winograd");
   train->add_option("--init", f.init, "Start from the weights in this safetensors file");
@@ -78,7 +85,8 @@ Command AddTrainCommand(CLI::App& app, const std::atomic<bool>& stop) {
   train->add_flag("--no-augment", f.no_augment, "Images as they are, only scaled and normalised");
   train->add_flag("--eval", f.eval, "Measure accuracy on the test set after every epoch");
   train->add_option("--memory-budget", f.memory_budget,
-                    "Most memory to use, such as 600MiB; recomputes activations to fit");
+                    "Most memory to use, such as 600MiB, instead of the board's share; "
+                    "recomputes activations to fit");
   train->add_flag("--explain", f.explain, "Show who computes what, and how fast, and end");
   train->add_flag("--json", f.json, "One JSON object per step on stdout");
   train->add_option("--config", "TOML file with the same keys; what is typed wins");
@@ -90,6 +98,7 @@ Command AddTrainCommand(CLI::App& app, const std::atomic<bool>& stop) {
                 "give --broker HOST:PORT, --job and --worker to join a job, or --local to train "
                 "alone");
           }
+          if (Status status = TakeBoardDefaults(*flags); !status.ok()) return status;
           return TrainJoined(*flags, console, stop);
         }
         if (flags->data.empty()) {
@@ -98,7 +107,7 @@ Command AddTrainCommand(CLI::App& app, const std::atomic<bool>& stop) {
         if (flags->model.empty()) {
           return Status::InvalidInput("--local needs --model to know what to train");
         }
-        if (flags->batch == 0) flags->batch = 32;
+        if (Status status = TakeBoardDefaults(*flags); !status.ok()) return status;
         return TrainLocally(*flags, console, stop);
       }};
 }

@@ -13,7 +13,8 @@ struct TrainFlags {
   bool local = false;
   std::string model;
   std::string data;
-  int batch = 0;  // 32 alone; in a job, what the server says
+  std::string board = "auto";
+  int batch = 0;  // alone the board's for the model; in a job, what the server says
   int64_t epochs = 0;
   int64_t steps = 0;
   std::string optimizer = "sgd";
@@ -39,6 +40,11 @@ struct TrainFlags {
   std::string memory_budget;
   bool explain = false;
   bool json = false;
+
+  // What the board's profile gave where nothing was typed.
+  std::string board_gave;  // in words; empty: nothing
+  int board_batch = 32;    // alone, if it fits
+  bool budget_is_boards = false;
 
   // Of a job.
   BrokerFlags broker;
