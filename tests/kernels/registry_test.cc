@@ -103,6 +103,21 @@ TEST(Registry, TakesTheFirstOfferWhereNothingIsMeasured) {
   LONGS_EQUAL(0, backend.runs);
 }
 
+TEST(Registry, TakesTheFirstOfferWhereTimingWouldTakeTooMuchMemory) {
+  SketchBackend backend({{"slow", 3000}, {"fast", 1000}}, clock);
+  Registry registry({&backend, &ref}, clock, {});
+  // Source, result, weights and biases with their gradients, as floats.
+  constexpr size_t kBytes = 2 * sizeof(float) * (8 * 16 + 8 * 16 + 8 * 8 * 9 + 8);
+  registry.LimitTiming(kBytes - 1);
+  STRCMP_EQUAL("slow", registry.Choose(SomeConvolution(), true, true).forward->name().data());
+  LONGS_EQUAL(0, backend.runs);
+  registry.LimitTiming(kBytes);
+  STRCMP_EQUAL("fast", registry.Choose(SomeConvolution(), true, true).forward->name().data());
+  // What is known already needs no memory.
+  registry.LimitTiming(1);
+  STRCMP_EQUAL("fast", registry.Choose(SomeConvolution(), true, true).forward->name().data());
+}
+
 TEST(Registry, FallsToTheNextBackendIfOneThrowsWhenAsked) {
   SketchBackend backend({{"fast", 1000}}, clock);
   backend.throws_in_offer = true;
