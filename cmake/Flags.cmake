@@ -18,6 +18,15 @@ set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 
+# Everything from .a files, at an address of the loader's choice as in any other build.
+if(WEFT_STATIC)
+  set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
+  set(OPENSSL_USE_STATIC_LIBS TRUE)
+  add_link_options(-static-pie)
+else()
+  add_link_options(-Wl,--as-needed)
+endif()
+
 find_package(Threads REQUIRED)
 add_library(weft_flags INTERFACE)
 target_include_directories(weft_flags INTERFACE ${PROJECT_SOURCE_DIR})

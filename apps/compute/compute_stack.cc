@@ -78,7 +78,7 @@ Result<std::unique_ptr<ComputeStack>> ComputeStack::Create(const ComputeSetting&
   }
 #endif
   if (!stack->parallel_) stack->parallel_ = std::make_unique<ThreadPool>(threads);
-  for (const std::string& name : *order) {
+  for ([[maybe_unused]] const std::string& name : *order) {
 #ifdef WEFT_HAS_ONEDNN
     if (name == "onednn") {
       stack->backends_.push_back(std::make_unique<onednn::OnednnBackend>(threads));

@@ -23,14 +23,19 @@ struct Outcome {
   int64_t oom_kills = 0;
 
   nlohmann::json Last() const {
-    return lines.empty() ? nlohmann::json() : nlohmann::json::parse(lines.back(), nullptr, false);
+    const nlohmann::json last =
+        nlohmann::json::parse(lines.empty() ? "" : lines.back(), nullptr, false);
+    return last.is_object() ? last : nlohmann::json::object();
   }
 };
 
 Outcome RunInside(const MemoryCgroup& group, const std::vector<std::string>& arguments) {
   ChildProcess child(group.Inside(EdgeCommand(arguments)));
   Outcome outcome;
-  while (const std::optional<std::string> line = child.NextLine()) outcome.lines.push_back(*line);
+  // Kernels are timed in silence, and the largest model's for long.
+  while (const std::optional<std::string> line = child.NextLine(1800)) {
+    outcome.lines.push_back(*line);
+  }
   outcome.exit_code = child.Wait();
   outcome.oom_kills = group.OomKills();
   return outcome;
@@ -62,7 +67,7 @@ bool CheckClaims(const boards::Profile& profile, int64_t bytes,
   const MemoryCgroup group(bytes);
   const bool real = IsReal(group);
   const nlohmann::json claims = RunInside(group, {"board", "--board", name, "--json"}).Last();
-  CHECK_TRUE(claims.is_object());
+  CHECK_TRUE(claims.contains("models"));
   const int64_t budget = claims["use"]["memory_budget_bytes"];
   CHECK_TRUE(!real || budget < bytes);
   size_t tried = 0;

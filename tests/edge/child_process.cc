@@ -58,7 +58,7 @@ ChildProcess::~ChildProcess() {
   close(out_);
 }
 
-std::optional<std::string> ChildProcess::NextLine() {
+std::optional<std::string> ChildProcess::NextLine(int patience_s) {
   while (true) {
     if (const size_t end = read_.find('\n'); end != std::string::npos) {
       std::string line = read_.substr(0, end);
@@ -66,7 +66,7 @@ std::optional<std::string> ChildProcess::NextLine() {
       return line;
     }
     pollfd waiting{.fd = out_, .events = POLLIN, .revents = 0};
-    if (poll(&waiting, 1, 120'000) <= 0) return std::nullopt;
+    if (poll(&waiting, 1, 1000 * patience_s) <= 0) return std::nullopt;
     char buffer[4096];
     const ssize_t size = read(out_, buffer, sizeof(buffer));
     if (size <= 0) return std::nullopt;

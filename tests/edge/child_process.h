@@ -24,9 +24,8 @@ class ChildProcess {
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
-  // The next line without its end; nullopt at the end of the output, or after two minutes without
-  // any.
-  std::optional<std::string> NextLine();
+  // The next line without its end; nullopt at the end of the output, or after so long without any.
+  std::optional<std::string> NextLine(int patience_s = 120);
 
   // kill -9, now. Whether that is what it died of. What it said before can still be read.
   bool Kill();

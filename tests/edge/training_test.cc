@@ -36,10 +36,10 @@ TEST(EdgeTraining, PrintsAnObjectForEachStepEvaluationAndEnd) {
   std::string kinds;
   for (const json& object : objects) kinds += object.begin().key()[0];
   // 8 steps of 8 are an epoch of 64; the keys are sorted.
-  STRCMP_EQUAL("iiiiiiiieiiiief", kinds.c_str());
+  STRCMP_EQUAL("iiiiiiiieiiiieb", kinds.c_str());
   STRCMP_EQUAL("images_per_s loss step", TextOf(KeysOf(objects[0])).c_str());
   STRCMP_EQUAL("epoch eval_loss top1 top5", TextOf(KeysOf(objects[8])).c_str());
-  STRCMP_EQUAL("final model_hash peak_rss_bytes steps top1 top5",
+  STRCMP_EQUAL("batch board final model_hash peak_rss_bytes steps top1 top5",
                TextOf(KeysOf(objects.back())).c_str());
   for (int step = 1; step <= 8; ++step) {
     LONGS_EQUAL(step, objects[static_cast<size_t>(step) - 1]["step"].get<int>());
@@ -60,7 +60,7 @@ TEST(EdgeTraining, PrintsAnObjectForEachStepEvaluationAndEnd) {
 TEST(EdgeTraining, WithoutATestSetTop1IsNull) {
   const EdgeAnswer answer = folder.Type(folder.Lenet());
   CHECK_TRUE(answer.Objects().back()["top1"].is_null());
-  STRCMP_EQUAL("final model_hash peak_rss_bytes steps top1",
+  STRCMP_EQUAL("batch board final model_hash peak_rss_bytes steps top1",
                TextOf(KeysOf(answer.Objects().back())).c_str());
 }
 
