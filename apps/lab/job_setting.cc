@@ -93,7 +93,7 @@ Result<BrokerFiles> BrokerFilesOf(const JobSetting& job, const Meeting& listen,
                                   const std::string& acl_path, bool as_root) {
   Result<ps::BrokerPlan> plan = ps::PlanBroker({.job = job.job,
                                                 .workers = job.workers * job.shards,
-                                                .servers = job.shards,
+                                                .shards = job.shards,
                                                 .window_bytes = kWindowBytes,
                                                 .segment_bytes = kSegmentBytes,
                                                 .port = listen.port,

@@ -14,5 +14,6 @@ Command AddBenchCommand(CLI::App& app);
 Command AddLinkCommand(CLI::App& app);
 Command AddDemoCommand(CLI::App& app);
 Command AddLabCommand(CLI::App& app);
+Command AddClusterCommand(CLI::App& app);
 
 }  // namespace weft::apps

@@ -7,6 +7,7 @@
 #include "apps/terminal/command_line.h"
 #include "apps/terminal/config_file.h"
 #include "apps/weft_edge/board_command.h"
+#include "apps/weft_edge/enrol_command.h"
 #include "apps/weft_edge/train_command.h"
 
 namespace weft::apps {
@@ -19,7 +20,8 @@ int RunEdge(const std::vector<std::string>& arguments, std::ostream& out, std::o
     return kExitBadInput;
   }
   CLI::App app("weft-edge, the trainer on the device", "weft-edge");
-  const std::vector<Command> commands = {AddTrainCommand(app, stop), AddBoardCommand(app, stop)};
+  const std::vector<Command> commands = {AddTrainCommand(app, stop), AddBoardCommand(app, stop),
+                                         AddEnrolCommand(app)};
   return RunCommandLine(app, commands, *all, out, err, terminal);
 }
 

@@ -55,7 +55,7 @@ std::string Config(const BrokerJob& job) {
                      " workers, windows of " + std::to_string(job.window_bytes) + " bytes.\n";
   const auto line = [&text](const std::string& words) { text += words + "\n"; };
   if (job.tls) {
-    line("listener " + std::to_string(job.port));
+    line("listener " + std::to_string(job.port) + (job.address.empty() ? "" : " " + job.address));
     line("cafile " + job.tls->ca_file);
     line("certfile " + job.tls->certificate_file);
     line("keyfile " + job.tls->key_file);
@@ -74,6 +74,8 @@ std::string Config(const BrokerJob& job) {
   line("# The servers and the devices keep what must not be lost.");
   line("persistence false");
   line("retain_available false");
+  line("# Messages of the third kind are not ours, and were where brokers broke.");
+  line("max_qos 1");
   line("queue_qos0_messages false");
   line("set_tcp_nodelay true");
   line("max_keepalive 60");
@@ -91,21 +93,23 @@ std::string Config(const BrokerJob& job) {
 }
 
 std::string Acl(const BrokerJob& job) {
-  const auto lane = [](net::Lane one) { return std::string(net::Name(one)); };
-  std::string text = "# A device publishes and listens under its own name; the servers meet all.\n";
-  for (const net::Lane up : {net::Lane::kControl, net::Lane::kPush, net::Lane::kTelemetry}) {
-    text += "pattern write weft/+/%u/" + lane(up) + "\n";
-  }
-  text += "pattern read weft/+/%u/" + lane(net::Lane::kPull) + "\n";
-  for (int server = 0; server < job.servers; ++server) {
-    text += "\nuser " + ServerUser(server, job.servers) + "\n";
-    for (const net::Lane up : {net::Lane::kControl, net::Lane::kPush, net::Lane::kTelemetry}) {
-      text += "topic read weft/+/+/" + lane(up) + "\n";
+  constexpr net::Lane kUp[] = {net::Lane::kControl, net::Lane::kPush, net::Lane::kTelemetry};
+  std::string devices;
+  std::string servers;
+  for (int shard = 0; shard < job.shards; ++shard) {
+    const std::string level = net::JobLevel(job.job, shard, job.shards);
+    servers += "\nuser " + ServerUser(shard, job.shards) + "\n";
+    for (const net::Lane up : kUp) {
+      devices += "pattern write " + net::TopicOf(level, "%u", up) + "\n";
+      servers += "topic read " + net::AllWorkers(level, up) + "\n";
     }
-    text += "topic write weft/+/+/" + lane(net::Lane::kPull) + "\n";
-    text += "topic readwrite " + net::ServersTopic("+") + "\n";
-    text += "topic read $SYS/broker/#\n";
+    devices += "pattern read " + net::TopicOf(level, "%u", net::Lane::kPull) + "\n";
+    servers += "topic write " + net::AllWorkers(level, net::Lane::kPull) + "\n";
+    servers += "topic readwrite " + net::ServersTopic(level) + "\ntopic read $SYS/broker/#\n";
   }
+  std::string text = "# A device publishes and listens under its own name; the servers meet all.\n";
+  text += devices + servers;
+  for (const std::string& user : job.shut_out) text += "\nuser " + user + "\ntopic deny #\n";
   return text;
 }
 
@@ -118,8 +122,11 @@ Result<BrokerPlan> PlanBroker(const BrokerJob& job) {
   if (job.workers < 1 || job.workers > 100'000) {
     return Status::InvalidInput("a broker serves between 1 and 100000 workers");
   }
-  if (job.servers < 1 || job.servers > 1'000) {
+  if (job.shards < 1 || job.shards > 1'000) {
     return Status::InvalidInput("a job has between 1 and 1000 servers");
+  }
+  for (const std::string& user : job.shut_out) {
+    if (!net::IsName(user)) return Status::InvalidInput("'" + user + "' is no name for a device");
   }
   // Within these the products below stay far from the end of int64.
   if (job.segment_bytes < 1 || job.segment_bytes > (128 << 20) ||
@@ -131,7 +138,7 @@ Result<BrokerPlan> PlanBroker(const BrokerJob& job) {
     return Status::InvalidInput("the port is not between 1 and 65535");
   }
   if (job.memory_limit_bytes < 1) return Status::InvalidInput("the memory limit is not positive");
-  std::string paths = job.acl_path;
+  std::string paths = job.acl_path + job.address;
   if (job.tls) {
     if (job.tls->ca_file.empty() || job.tls->certificate_file.empty() ||
         job.tls->key_file.empty()) {

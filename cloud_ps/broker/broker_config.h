@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/status.h"
 
@@ -25,14 +26,18 @@ struct BrokerTls {
 };
 
 struct BrokerJob {
-  std::string job;  // its name
+  std::string job;  // its name; nobody has a say in topics of another
   int workers = 1;
-  int servers = 1;
+  int shards = 1;  // servers of the job
   int64_t window_bytes = 0;   // on the way to or from one worker, at most
   int64_t segment_bytes = 0;  // of one message
   int port = 8883;
   // Without, the broker listens on loopback only and believes every user name.
   std::optional<BrokerTls> tls = {};
+  std::string address = {};  // listens only there; empty: everywhere, with TLS
+  // Users without any right. Unlike BrokerTls::revoked_file this reaches those who are connected,
+  // as soon as the broker reads its files again.
+  std::vector<std::string> shut_out = {};
   std::string acl_path;  // where the broker finds BrokerPlan::acl
   int64_t memory_limit_bytes = 1'500'000'000;
 };
@@ -44,7 +49,7 @@ struct BrokerPlan {
   std::string warning = {};  // a sentence if that is more than the limit, with what would fit
 };
 
-// InvalidInput if the job's numbers make no sense, or a path has a line end in it.
+// InvalidInput if the job's numbers or names make no sense, or a path has a line end in it.
 Result<BrokerPlan> PlanBroker(const BrokerJob& job);
 
 }  // namespace weft::ps

@@ -99,6 +99,8 @@ void Broker::Restart() {
   }
 }
 
+void Broker::Reload() { kill(pid_, SIGHUP); }
+
 void Broker::Stop() { kill(pid_, SIGSTOP); }
 
 void Broker::Continue() { kill(pid_, SIGCONT); }

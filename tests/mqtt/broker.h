@@ -26,10 +26,12 @@ class Broker {
   Broker& operator=(const Broker&) = delete;
 
   int port() const { return port_; }
+  pid_t pid() const { return pid_; }  // -1: not running
 
   void Kill9();
   void Terminate();  // as an administrator would
   void Restart();    // after either, on the same port
+  void Reload();     // asks it to read its files again
   void Stop();       // as if its machine hung; the kernel still takes connections
   void Continue();
 

@@ -43,20 +43,26 @@ bool Refused(Peer* peer, const std::string& topic) {
          peer->problems.back().second.message().find("does not let") != std::string::npos;
 }
 
-// The server hears both; neither worker hears or speaks for the other.
-void CheckEverybodyKeepsToHisOwn(Peer* server, Peer* first, Peer* second) {
+// The server hears both; neither worker hears or speaks for the other, nor in another job.
+void CheckEverybodyKeepsToHisOwn(const std::vector<std::string>& levels, Peer* server, Peer* first,
+                                 Peer* second) {
   CHECK(server->AwaitConnected());
   CHECK(first->AwaitConnected());
   CHECK(second->AwaitConnected());
   // F29
-  CHECK(Refused(first, TopicOf("job", "w2", Lane::kPush)));
-  CHECK(Refused(first, TopicOf("job", "w2", Lane::kControl)));
-  CHECK(Refused(first, TopicOf("job", "w1", Lane::kPull)));
+  for (const std::string& level : levels) {
+    CHECK(Refused(first, TopicOf(level, "w2", Lane::kPush)));
+    CHECK(Refused(first, TopicOf(level, "w2", Lane::kControl)));
+    CHECK(Refused(first, TopicOf(level, "w1", Lane::kPull)));
+    CHECK(Refused(server, TopicOf(level, "w1", Lane::kPush)));
+  }
+  CHECK(Refused(first, TopicOf("other", "w1", Lane::kPush)));
+  CHECK(Refused(first, TopicOf("job:3", "w1", Lane::kPush)));
+  CHECK(Refused(server, TopicOf("other", "w1", Lane::kPull)));
   CHECK(Refused(first, "$SYS/broker/uptime"));
   CHECK(Refused(first, "elsewhere"));
-  CHECK(Refused(server, TopicOf("job", "w1", Lane::kPush)));
 
-  for (const char* level : {"job", "job:2"}) {
+  for (const std::string& level : levels) {
     for (const Lane lane : {Lane::kControl, Lane::kPush, Lane::kTelemetry}) {
       server->messages.clear();
       first->Say(TopicOf(level, "w1", lane), "mine");
@@ -67,8 +73,8 @@ void CheckEverybodyKeepsToHisOwn(Peer* server, Peer* first, Peer* second) {
   // Both asked for everybody's pull, and were told they might have it.
   first->messages.clear();
   second->messages.clear();
-  server->Say(TopicOf("job", "w2", Lane::kPull), "for w2");
-  server->Say(TopicOf("job:1", "w1", Lane::kPull), "for w1");
+  server->Say(TopicOf(levels.front(), "w2", Lane::kPull), "for w2");
+  server->Say(TopicOf(levels.back(), "w1", Lane::kPull), "for w1");
   CHECK(first->AwaitMessages(1));
   CHECK(second->AwaitMessages(1));
   STRCMP_EQUAL("for w1", first->Text(0).c_str());
@@ -88,7 +94,7 @@ TEST(BrokerConfig, OnLoopbackItLoadsAndEverybodyKeepsToHisOwnTopics) {
   Peer server(Settings(broker->port(), ps::kServerUser, kUpward));
   Peer first(Settings(broker->port(), "w1", kEverybodysPull));
   Peer second(Settings(broker->port(), "w2", kEverybodysPull));
-  CheckEverybodyKeepsToHisOwn(&server, &first, &second);
+  CheckEverybodyKeepsToHisOwn({"job"}, &server, &first, &second);
   // A segment and what is around it fit, with room to spare.
   CHECK(first.limits.payload_bytes >= (256 << 10) + 2'048);
 }
@@ -100,6 +106,7 @@ TEST(BrokerConfig, WithCertificatesANameIsWhatTheCertificateSays) {
   files.MakeServer("broker", "ca", "IP:127.0.0.1");
   for (const char* name : {ps::kServerUser, "w1", "w2"}) files.MakeDevice(name, "ca");
   ps::BrokerJob job = SmallJob(folder.Path("acl"));
+  job.shards = 3;
   job.tls = {.ca_file = files.Certificate("ca"),
              .certificate_file = files.Certificate("broker"),
              .key_file = files.Key("broker")};
@@ -117,7 +124,7 @@ TEST(BrokerConfig, WithCertificatesANameIsWhatTheCertificateSays) {
   Peer server(device(ps::kServerUser, kUpward));
   Peer first(device("w1", kEverybodysPull));
   Peer second(device("w2", kEverybodysPull));
-  CheckEverybodyKeepsToHisOwn(&server, &first, &second);
+  CheckEverybodyKeepsToHisOwn({"job:0", "job:1", "job:2"}, &server, &first, &second);
   CHECK_EQUAL(1, second.connections);
 }
 
@@ -126,6 +133,27 @@ TEST(BrokerConfig, OnLoopbackOnlyThisMachineIsServed) {
   CHECK(plan.ok());
   STRCMP_CONTAINS("listener 8883 127.0.0.1\n", plan->config.c_str());
   CHECK(plan->config.find("require_certificate") == std::string::npos);
+}
+
+TEST(BrokerConfig, WhoIsShutOutHasNoRightsOnceTheBrokerHasReadItsFilesAgain) {
+  const apps::ScratchFolder folder;
+  ps::BrokerJob job = SmallJob(folder.Path("acl"));
+  const std::unique_ptr<Broker> broker = BrokerFor(job);
+  Peer server(Settings(broker->port(), ps::kServerUser, kUpward));
+  Peer first(Settings(broker->port(), "w1", kEverybodysPull));
+  CHECK(server.AwaitConnected());
+  CHECK(first.AwaitConnected());
+  first.Say(TopicOf("job", "w1", Lane::kPush), "mine");
+  CHECK(server.AwaitMessages(1));
+  job.shut_out = {"w1"};
+  apps::WriteAll(job.acl_path, ps::PlanBroker(job)->acl);
+  broker->Reload();
+  // It stays connected; when the broker has read the file is not ours to know.
+  CHECK(first.Until([&] {
+    first.Say(TopicOf("job", "w1", Lane::kPush), "mine");
+    return !first.problems.empty();
+  }));
+  STRCMP_CONTAINS("does not let", first.problems[0].second.message().c_str());
 }
 
 TEST(BrokerConfig, WhatDoesNotFitIsWarnedOfWithAWindowThatWould) {
@@ -169,6 +197,12 @@ TEST(BrokerConfig, NumbersThatMakeNoSenseAreRefused) {
   CHECK(refused(job));
   job = good;
   job.tls = {.ca_file = "ca", .certificate_file = "", .key_file = "key"};
+  CHECK(refused(job));
+  job = good;
+  job.shards = 0;
+  CHECK(refused(job));
+  job = good;
+  job.shut_out = {"w1\ntopic readwrite #"};
   CHECK(refused(job));
 }
 

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cluster as `weft cluster` makes it, its broker running as configured, the server and a device
+// connected, and another device that wants what is not its own.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apps/enrolment/cluster_folder.h"
+#include "tests/cluster/raw_client.h"
+#include "tests/files/scratch_folder.h"
+#include "tests/mqtt/broker.h"
+
+namespace weft::apps {
+
+class AttackedCluster {
+ public:
+  // One for all tests of a process.
+  static AttackedCluster& Get();
+
+  AttackedCluster();
+
+  int port() const { return broker_->port(); }
+  net::Broker& broker() { return *broker_; }
+  std::string folder() const { return folder_.Path("cluster" + std::to_string(port())); }
+  std::string Path(const std::string& name) const { return folder_.Path(name); }
+
+  // The identity of a device that is enrolled on the way, if it is not yet; or of "ps".
+  RawTls Device(const std::string& name);
+  // Any identity, its files written under `name`.
+  RawTls Files(const std::string& name, const Identity& identity) const;
+  // The cluster's authority, for what its owner would never sign.
+  Authority authority() const;
+
+  // Connected under its own name with nothing special, or aborts.
+  std::unique_ptr<RawClient> Join(const std::string& name, const RawConnect& connect = {});
+
+  // The server and the victim hear nothing but what is meant for them, and can be heard. `mallory`
+  // is connected and has done its worst.
+  void CheckNobodyHeard(RawClient& mallory);
+  // The server hears the victim, and the other way round.
+  void CheckUnharmed();
+
+  RawClient& server() { return *server_; }
+  RawClient& victim() { return *victim_; }
+  std::string NewMarker() { return "marker" + std::to_string(++markers_); }
+
+ private:
+  ScratchFolder folder_;
+  std::unique_ptr<net::Broker> broker_;
+  std::unique_ptr<RawClient> server_;
+  std::unique_ptr<RawClient> victim_;
+  int markers_ = 0;
+};
+
+// A device "mallory" that publishes, connects with this will, or listens: blocked, and not heard.
+void CheckPublishBlocked(const RawPublish& publish);
+void CheckWillBlocked(const RawConnect& connect);
+void CheckListenerHearsNothing(const std::string& filter, int qos, int version = 5);
+// This certificate, or none, gets no further than TLS.
+void CheckNotLetIn(const RawTls& tls);
+
+std::string Joined(const std::vector<std::string>& topics);
+
+int64_t NowSeconds();
+
+}  // namespace weft::apps

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// F32, F37: an enrolled device sends too much, too long, or what is no MQTT. It loses its own
+// connection, or its own messages; the broker's memory stays within bounds, and the others work on.
+#include <fstream>
+
+#include "tests/cluster/attacked_cluster.h"
+
+#include <CppUTest/TestHarness.h>
+
+namespace weft::apps {
+namespace {
+
+constexpr int64_t kMiB = 1 << 20;
+
+// Resident, of the broker.
+int64_t BrokerBytes() {
+  std::ifstream status("/proc/" + std::to_string(AttackedCluster::Get().broker().pid()) +
+                       "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmRSS:")) return std::stoll(line.substr(6)) * 1024;
+  }
+  return -1;
+}
+
+// Mallory, connected, sends these bytes and is sent away; nobody else notices.
+void CheckSentAway(const std::string& bytes) {
+  AttackedCluster& cluster = AttackedCluster::Get();
+  const std::unique_ptr<RawClient> mallory = cluster.Join("mallory");
+  mallory->Send(bytes);
+  mallory->SentAwayWith();
+  CHECK_FALSE(mallory->Next());
+  CHECK_FALSE(mallory->open());
+  const std::unique_ptr<RawClient> again = cluster.Join("mallory");
+  cluster.CheckNobodyHeard(*again);
+}
+
+// A packet that says it is 256 MiB long, of which nothing comes.
+const std::string kHugeHeader("\x30\xff\xff\xff\x7f", 5);
+
+}  // namespace
+
+TEST_GROUP(AttackByLoad){};
+
+TEST(AttackByLoad, APacketLargerThanAllowed) {
+  CheckSentAway(PublishBytes(
+      {.topic = "weft/job/mallory/push", .payload = std::string(400'000, 'x')}, 5, 7));
+}
+
+TEST(AttackByLoad, APacketThatOnlySaysItIsHuge) {
+  const int64_t before = BrokerBytes();
+  CheckSentAway(kHugeHeader);
+  CHECK(BrokerBytes() < before + 16 * kMiB);
+}
+
+TEST(AttackByLoad, AHugePacketBeforeAnyConnect) {
+  AttackedCluster& cluster = AttackedCluster::Get();
+  const int64_t before = BrokerBytes();
+  const RawTls tls = cluster.Device("mallory");
+  for (const char first : {'\x10', '\x30', '\x82'}) {
+    RawClient mallory(cluster.port(), &tls);
+    CHECK(mallory.open());
+    mallory.Send(first + kHugeHeader.substr(1));
+    CHECK_FALSE(mallory.Next());
+  }
+  CHECK(BrokerBytes() < before + 16 * kMiB);
+  cluster.CheckUnharmed();
+}
+
+TEST(AttackByLoad, APublishBeforeAnyConnect) {
+  AttackedCluster& cluster = AttackedCluster::Get();
+  const RawTls tls = cluster.Device("mallory");
+  RawClient mallory(cluster.port(), &tls);
+  mallory.Send(PublishBytes({.topic = "weft/job/mallory/push"}, 5, 1));
+  CHECK_FALSE(mallory.Next());
+  cluster.CheckUnharmed();
+}
+
+TEST(AttackByLoad, ASecondConnect) {
+  CheckSentAway(ConnectBytes({.client_id = "victim", .username = "victim"}));
+}
+
+TEST(AttackByLoad, ATopicAsLongAsTheyCanBe) {
+  CheckPublishBlocked({.topic = "weft/job/mallory/" + std::string(65'000, 'x')});
+}
+
+TEST(AttackByLoad, ATopicOfVeryManyLevels) {
+  std::string topic = "weft/job/mallory/push";
+  for (int i = 0; i < 20'000; ++i) topic += "/x";
+  CheckSentAway(PublishBytes({.topic = topic}, 5, 1));
+}
+
+TEST(AttackByLoad, AFilterOfVeryManyLevels) {
+  std::string filter = "+";
+  for (int i = 0; i < 20'000; ++i) filter += "/+";
+  CheckSentAway(SubscribeBytes(filter, 1, 5, 1));
+}
+
+TEST(AttackByLoad, ATopicThatIsNoText) {
+  CheckSentAway(PublishBytes({.topic = std::string("weft/job/mallory/push\0/x", 24)}, 5, 1));
+  CheckSentAway(PublishBytes({.topic = "weft/job/\xff\xfe/push"}, 5, 1));
+}
+
+TEST(AttackByLoad, BytesThatAreNoMqtt) {
+  CheckSentAway(std::string("\xf0\x00", 2));              // a packet that does not belong there
+  CheckSentAway(std::string("\x00\x00", 2));              // of a type that does not exist
+  CheckSentAway(std::string("\x32\xff\xff\xff\xff", 5));  // of a length that cannot be
+}
+
+TEST(AttackByLoad, ManyConnectionsOfOneDeviceAreOne) {
+  AttackedCluster& cluster = AttackedCluster::Get();
+  std::vector<std::unique_ptr<RawClient>> all;
+  for (int i = 0; i < 30; ++i) {  // the broker takes 22 in all
+    all.push_back(cluster.Join("mallory", {.client_id = "id" + std::to_string(i)}));
+  }
+  CHECK(cluster.victim().Alive());
+  cluster.CheckNobodyHeard(*all.back());
+}
+
+TEST(AttackByLoad, AnOldClientThatWantsToBeForgotten) {
+  // One that never says it is alive would hold its connection for ever.
+  AttackedCluster& cluster = AttackedCluster::Get();
+  const RawTls tls = cluster.Device("mallory");
+  for (const int keepalive_s : {0, 65'535}) {
+    RawClient mallory(cluster.port(), &tls);
+    CHECK(mallory.Connect({.version = 4, .client_id = "mallory", .keepalive_s = keepalive_s}) > 0);
+  }
+}
+
+TEST(AttackByLoad, AFloodAtQos1PastAServerThatIsBusy) {
+  AttackedCluster& cluster = AttackedCluster::Get();
+  const std::unique_ptr<RawClient> mallory = cluster.Join("mallory");
+  const std::string payload(64 << 10, 'x');
+  const int64_t before = BrokerBytes();
+  // 128 MiB while the server reads nothing: all acknowledged, few kept.
+  for (int i = 0; i < 2'000; ++i) {
+    const int reason = mallory->Publish({.topic = "weft/job/mallory/push", .payload = payload});
+    CHECK(reason >= 0);
+  }
+  CHECK(BrokerBytes() < before + 64 * kMiB);
+  const std::string end = cluster.NewMarker();
+  // It empties the queue, and then hears the others again.
+  cluster.victim().Publish({.topic = "weft/job/victim/push", .payload = end});
+  while (true) {
+    const std::string next = cluster.NewMarker();
+    cluster.victim().Publish({.topic = "weft/job/victim/push", .payload = next});
+    if (cluster.server().HearSome(next)) break;
+  }
+  cluster.CheckUnharmed();
+}
+
+}  // namespace weft::apps
