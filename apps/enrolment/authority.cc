@@ -152,8 +152,8 @@ Result<CertificateFacts> ReadCertificate(const std::string& certificate, int64_t
   unsigned int digest_size = 0;
   tm end{};
   if (!read ||
-      X509_NAME_get_text_by_NID(X509_get_subject_name(read.get()), NID_commonName, cn,
-                                sizeof(cn)) < 0 ||
+      X509_NAME_get_text_by_NID(X509_get_subject_name(read.get()), NID_commonName, cn, sizeof(cn)) <
+          0 ||
       X509_digest(read.get(), EVP_sha256(), digest, &digest_size) != 1 ||
       ASN1_TIME_to_tm(X509_get0_notAfter(read.get()), &end) != 1) {
     ERR_clear_error();
@@ -162,12 +162,11 @@ Result<CertificateFacts> ReadCertificate(const std::string& certificate, int64_t
   auto now = static_cast<time_t>(now_s);
   char expires[64];
   std::strftime(expires, sizeof(expires), "%Y-%m-%dT%H:%M:%SZ", &end);
-  return CertificateFacts{
-      .name = cn,
-      .serial = HexOf(X509_get0_serialNumber(read.get())),
-      .fingerprint = HexText(std::as_bytes(std::span(digest, digest_size))),
-      .expires = expires,
-      .expired = X509_cmp_time(X509_get0_notAfter(read.get()), &now) < 0};
+  return CertificateFacts{.name = cn,
+                          .serial = HexOf(X509_get0_serialNumber(read.get())),
+                          .fingerprint = HexText(std::as_bytes(std::span(digest, digest_size))),
+                          .expires = expires,
+                          .expired = X509_cmp_time(X509_get0_notAfter(read.get()), &now) < 0};
 }
 
 Result<std::vector<std::string>> ReadRevoked(const std::string& revocations) {
@@ -187,11 +186,10 @@ Result<std::vector<std::string>> ReadRevoked(const std::string& revocations) {
 Result<Identity> Authority::Create(int64_t now_s) {
   const KeyPtr key(EVP_EC_gen("P-256"));
   if (!key) return OpenSslFailed("making a key");
-  const CertificatePtr draft =
-      Draft(kAuthorityCn, key.get(), nullptr, kAuthorityYears, now_s,
-            {{NID_basic_constraints, "critical,CA:TRUE,pathlen:0"},
-             {NID_key_usage, "critical,keyCertSign,cRLSign"},
-             {NID_subject_key_identifier, "hash"}});
+  const CertificatePtr draft = Draft(kAuthorityCn, key.get(), nullptr, kAuthorityYears, now_s,
+                                     {{NID_basic_constraints, "critical,CA:TRUE,pathlen:0"},
+                                      {NID_key_usage, "critical,keyCertSign,cRLSign"},
+                                      {NID_subject_key_identifier, "hash"}});
   return Finish(draft.get(), key.get(), key.get());
 }
 

@@ -37,9 +37,9 @@ bool HoldsOtherThings(const std::string& folder) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     const std::string name = entry.path().filename().string();
-    const bool ours = std::find(std::begin(kFolders), std::end(kFolders), name) !=
-                          std::end(kFolders) ||
-                      name == "lock" || name.ends_with(kUnfinishedSuffix);
+    const bool ours =
+        std::find(std::begin(kFolders), std::end(kFolders), name) != std::end(kFolders) ||
+        name == "lock" || name.ends_with(kUnfinishedSuffix);
     if (!ours) return true;
   }
   return false;
@@ -296,8 +296,10 @@ Result<std::string> ClusterFolder::Add(const std::string& device, const DeviceCh
     const Result<Member> member = ReadMember(certificate_path, device, "device", now_s);
     if (!member.ok()) return member.status();
     if (member->state == Member::State::kActive) {
-      return Status::InvalidInput("'" + device + "' is enrolled already; to give it a new key, `weft "
-                                  "cluster revoke " + device + "` first");
+      return Status::InvalidInput("'" + device +
+                                  "' is enrolled already; to give it a new key, `weft "
+                                  "cluster revoke " +
+                                  device + "` first");
     }
   }
   const Result<Authority> authority = LoadAuthority();
@@ -312,9 +314,7 @@ Result<std::string> ClusterFolder::Add(const std::string& device, const DeviceCh
   const std::string unfinished = path_ + "/devices/." + device;
   const Status written = InTurn(
       [&] { return MakeFolder(unfinished, 0700, std::nullopt); },
-      [&] {
-        return WritePrivate(unfinished + "/device.crt", identity->certificate, std::nullopt);
-      },
+      [&] { return WritePrivate(unfinished + "/device.crt", identity->certificate, std::nullopt); },
       [&] { return WritePrivate(unfinished + "/" + device + ".tar", bundle, std::nullopt); });
   if (!written.ok()) return written;
   FileCalls calls;

@@ -69,8 +69,8 @@ Status Validate(const ClusterSetting& setting) {
                                 "' is no name for a job: 1 to 64 letters, digits, '-', '_' and "
                                 "'.', not beginning with a '.'");
   }
-  for (const auto& [flag, text] : {std::pair{"--segment", &setting.segment},
-                                   std::pair{"--window", &setting.window}}) {
+  for (const auto& [flag, text] :
+       {std::pair{"--segment", &setting.segment}, std::pair{"--window", &setting.window}}) {
     if (const Result<size_t> bytes = ParseBytes(*text); !bytes.ok()) {
       return bytes.status().WithContext(flag);
     }

@@ -21,8 +21,8 @@ inline constexpr const char* kKeyName = "device.key";
 inline constexpr const char* kDeviceFolder = "/etc/weft";
 
 struct DeviceBundle {
-  std::string config;       // for `weft-edge train --config`, with paths in kDeviceFolder
-  std::string authority;    // PEM, as the next two
+  std::string config;     // for `weft-edge train --config`, with paths in kDeviceFolder
+  std::string authority;  // PEM, as the next two
   std::string certificate;
   std::string key;
 };

@@ -16,8 +16,7 @@ namespace weft::apps {
 namespace {
 
 Status CannotMake(const std::string& path, int error) {
-  return Status::Unavailable("cannot make " + path + ": " +
-                             std::generic_category().message(error) +
+  return Status::Unavailable("cannot make " + path + ": " + std::generic_category().message(error) +
                              (error == EACCES || error == EPERM ? "; run this as root" : ""));
 }
 

@@ -23,8 +23,8 @@ Status Enrol(const EnrolFlags& flags, Console& console) {
   if (!archive.ok()) return archive.status();
   const Result<DeviceBundle> bundle = UnpackBundle(*archive);
   if (!bundle.ok()) {
-    return Status::InvalidInput("'" + flags.bundle + "' is no bundle of `weft cluster add`: " +
-                                bundle.status().message());
+    return Status::InvalidInput(
+        "'" + flags.bundle + "' is no bundle of `weft cluster add`: " + bundle.status().message());
   }
   if (Status status = InstallBundle(*bundle, flags.into, kUser); !status.ok()) return status;
   const std::string config = flags.into + "/" + kConfigName;
@@ -42,8 +42,8 @@ Status Enrol(const EnrolFlags& flags, Console& console) {
 
 Command AddEnrolCommand(CLI::App& app) {
   auto flags = std::make_shared<EnrolFlags>();
-  CLI::App* command =
-      app.add_subcommand("enrol", "Take this device's identity from a bundle of `weft cluster add`");
+  CLI::App* command = app.add_subcommand(
+      "enrol", "Take this device's identity from a bundle of `weft cluster add`");
   command->add_option("bundle", flags->bundle, "The file DEVICE.tar")->required();
   command->add_option("--into", flags->into, "Folder for certificates and configuration")
       ->capture_default_str();

@@ -102,8 +102,7 @@ RawClient::RawClient(int port, const RawTls* tls) {
   SSL_CTX_set_verify(context_, SSL_VERIFY_PEER, nullptr);
   open_ = SSL_CTX_load_verify_locations(context_, tls->ca.c_str(), nullptr) == 1;
   if (!tls->certificate.empty()) {
-    open_ = open_ &&
-            SSL_CTX_use_certificate_chain_file(context_, tls->certificate.c_str()) == 1 &&
+    open_ = open_ && SSL_CTX_use_certificate_chain_file(context_, tls->certificate.c_str()) == 1 &&
             SSL_CTX_use_PrivateKey_file(context_, tls->key.c_str(), SSL_FILETYPE_PEM) == 1;
   }
   if (tls->most_version != 0) {
@@ -113,6 +112,7 @@ RawClient::RawClient(int port, const RawTls* tls) {
   if (!tls->ciphers.empty()) SSL_CTX_set_cipher_list(context_, tls->ciphers.c_str());
   ssl_ = SSL_new(context_);
   SSL_set_fd(ssl_, socket_);
+  if (tls->session != nullptr) SSL_set_session(ssl_, tls->session);
   open_ = open_ && SSL_connect(ssl_) == 1;
   ERR_clear_error();
 }
@@ -215,8 +215,8 @@ int RawClient::Subscribe(const std::string& filter, int qos) {
 }
 
 void RawClient::Unsubscribe(const std::string& filter) {
-  Send(Packet(kUnsubscribe, 2, Short(++packet_id_) + std::string(version_ == 5 ? 1 : 0, '\0') +
-                                   Text(filter)));
+  Send(Packet(kUnsubscribe, 2,
+              Short(++packet_id_) + std::string(version_ == 5 ? 1 : 0, '\0') + Text(filter)));
   Await(kUnsuback);
 }
 
@@ -243,6 +243,13 @@ bool RawClient::Alive() {
   Send(Packet(kPing, 0, ""));
   const std::optional<RawPacket> answer = Await(kPong);
   return answer && answer->type == kPong;
+}
+
+size_t RawClient::Drain() {
+  Alive();
+  const size_t count = heard_.size();
+  heard_.clear();
+  return count;
 }
 
 int RawClient::SentAwayWith() {

@@ -16,8 +16,9 @@ struct RawTls {
   std::string ca;
   std::string certificate = {};  // a file, with more of its chain if need be; empty: none shown
   std::string key = {};
-  int most_version = 0;      // such as TLS1_1_VERSION; 0: the newest
-  std::string ciphers = {};  // up to TLS 1.2; empty: the library's
+  int most_version = 0;            // such as TLS1_1_VERSION; 0: the newest
+  std::string ciphers = {};        // up to TLS 1.2; empty: the library's
+  SSL_SESSION* session = nullptr;  // to take up again; borrowed
 };
 
 // What a CONNECT says.
@@ -65,6 +66,9 @@ class RawClient {
   void Send(const std::string& bytes);
   // The next packet; nullopt when the other side has hung up, or after ten seconds.
   std::optional<RawPacket> Next();
+  // Of TLS, to be taken up again by another, and freed; and whether this one was such another.
+  SSL_SESSION* TakeSession() const { return SSL_get1_session(ssl_); }
+  bool resumed() const { return SSL_session_reused(ssl_) == 1; }
   // Hangs up without a word.
   void Vanish();
 
@@ -81,6 +85,9 @@ class RawClient {
   std::vector<std::string> HearUntil(const std::string& marker);
   // Whether a PING is answered; messages on the way are kept for HearUntil.
   bool Alive();
+  // Takes what has arrived, lets the broker send more of what it has for us, and returns how many
+  // messages that were: 0 once it has no more.
+  size_t Drain();
   // The reason of the broker's DISCONNECT, or of its hanging up without one: -1. Waits for either.
   int SentAwayWith();
 

@@ -90,8 +90,8 @@ TEST(AttackOnTls, ACertificateSignedByADevice) {
   std::filesystem::copy_file(device.certificate, files.Certificate("mallory"));
   std::filesystem::copy_file(device.key, files.Key("mallory"));
   files.MakeDevice("ps", "mallory");
-  WriteAll(files.Certificate("chain"), ReadAll(files.Certificate("ps")) +
-                                           ReadAll(files.Certificate("mallory")));
+  WriteAll(files.Certificate("chain"),
+           ReadAll(files.Certificate("ps")) + ReadAll(files.Certificate("mallory")));
   std::filesystem::copy_file(files.Key("ps"), files.Key("chain"));
   CheckNotLetIn(With(files, "chain"));
 }
@@ -99,8 +99,8 @@ TEST(AttackOnTls, ACertificateSignedByADevice) {
 TEST(AttackOnTls, AnExpiredCertificate) {
   AttackedCluster& cluster = AttackedCluster::Get();
   const int64_t long_ago = NowSeconds() - (Authority::kYears + 1) * kYear;
-  CheckNotLetIn(cluster.Files(
-      "expired", cluster.authority().IssueClient("victim", long_ago).value()));
+  CheckNotLetIn(
+      cluster.Files("expired", cluster.authority().IssueClient("victim", long_ago).value()));
 }
 
 TEST(AttackOnTls, ACertificateThatIsNotGoodYet) {

@@ -124,8 +124,8 @@ TEST_GROUP(AttackByWill){};
 TEST(AttackByWill, WhatIsItsOwnItMayLeave) {  // or the others would prove nothing
   AttackedCluster& cluster = AttackedCluster::Get();
   const std::string marker = cluster.NewMarker();
-  const std::unique_ptr<RawClient> mallory = cluster.Join(
-      "mallory", {.will_topic = "weft/job/mallory/ctl", .will_payload = marker});
+  const std::unique_ptr<RawClient> mallory =
+      cluster.Join("mallory", {.will_topic = "weft/job/mallory/ctl", .will_payload = marker});
   mallory->Vanish();
   STRCMP_EQUAL("", Joined(cluster.server().HearUntil(marker)).c_str());
 }
@@ -145,7 +145,9 @@ TEST(AttackByWill, ByAnOldClient) {
 TEST(AttackByWill, Retained) {
   CheckWillBlocked({.will_topic = "weft/job/mallory/ctl", .will_retain = true});
 }
-TEST(AttackByWill, AtQos2) { CheckWillBlocked({.will_topic = "weft/job/mallory/ctl", .will_qos = 2}); }
+TEST(AttackByWill, AtQos2) {
+  CheckWillBlocked({.will_topic = "weft/job/mallory/ctl", .will_qos = 2});
+}
 TEST(AttackByWill, OnTheBrokersOwnTopics) {
   CheckWillBlocked({.will_topic = "$SYS/broker/clients/connected"});
 }

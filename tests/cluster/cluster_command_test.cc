@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weft cluster` as it is typed, and what it answers to mistakes; and the whole way from an empty
+// folder to a device that trains over mutual TLS.
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/apps/typed.h"
+#include "tests/edge/child_process.h"
+#include "tests/edge/typed_edge.h"
+#include "tests/mqtt/broker.h"
+
+#include <CppUTest/TestHarness.h>
+
+namespace weft::apps {
+namespace {
+
+// One line on stderr that has these words.
+void CheckRefused(const std::vector<std::string>& arguments, const std::string& words) {
+  const Typed typed = Type(arguments);
+  CHECK(IsOneLineRefusal(typed));
+  STRCMP_CONTAINS(words.c_str(), typed.err.c_str());
+}
+
+}  // namespace
+
+TEST_GROUP(ClusterCommand) {
+  const ScratchFolder scratch;
+  const std::string folder = scratch.Path("c");
+
+  Typed Init(const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> words = {"cluster", "init", folder, "--host", "broker.example"};
+    words.insert(words.end(), more.begin(), more.end());
+    return Type(words);
+  }
+};
+
+TEST(ClusterCommand, TheFourCommandsSayWhatComesNext) {
+  const Typed init = Init({"--workers", "2"});
+  CHECK_EQUAL(0, init.exit_code);
+  STRCMP_CONTAINS("systemctl restart mosquitto", init.out.c_str());
+  STRCMP_CONTAINS(("weft-ps serve --config " + folder + "/server/ps.toml").c_str(),
+                  init.out.c_str());
+  const Typed add = Type({"cluster", "add", "pi1", "--dir", folder});
+  CHECK_EQUAL(0, add.exit_code);
+  STRCMP_CONTAINS((folder + "/devices/pi1/pi1.tar").c_str(), add.out.c_str());
+  STRCMP_CONTAINS("weft-edge enrol pi1.tar", add.out.c_str());
+  const Typed revoke = Type({"cluster", "revoke", "pi1", "--dir", folder});
+  CHECK_EQUAL(0, revoke.exit_code);
+  STRCMP_CONTAINS("systemctl reload mosquitto", revoke.out.c_str());
+  const Typed list = Type({"cluster", "list", "--dir", folder});
+  CHECK_EQUAL(0, list.exit_code);
+  STRCMP_CONTAINS("revoked", list.out.c_str());
+}
+
+TEST(ClusterCommand, ListsEverybodyForPrograms) {
+  Init();
+  Type({"cluster", "add", "pi1", "--dir", folder});
+  const Typed list = Type({"cluster", "list", "--dir", folder, "--json"});
+  const nlohmann::json object = nlohmann::json::parse(list.out);
+  STRCMP_EQUAL("broker.example", object.at("host").get<std::string>().c_str());
+  const nlohmann::json device = object.at("members").back();
+  STRCMP_EQUAL("pi1", device.at("name").get<std::string>().c_str());
+  STRCMP_EQUAL("device", device.at("role").get<std::string>().c_str());
+  STRCMP_EQUAL("active", device.at("state").get<std::string>().c_str());
+  CHECK_EQUAL(64, device.at("fingerprint").get<std::string>().size());
+  CHECK_EQUAL(20, device.at("expires").get<std::string>().size());
+}
+
+TEST(ClusterCommand, MoreDevicesThanWorkersAreWarnedOf) {
+  Init({"--workers", "1"});
+  STRCMP_EQUAL("", Type({"cluster", "add", "pi1", "--dir", folder}).err.c_str());
+  STRCMP_CONTAINS("2 devices", Type({"cluster", "add", "pi2", "--dir", folder}).err.c_str());
+}
+
+TEST(ClusterCommand, MistakesAreAnsweredInASentence) {
+  CheckRefused({"cluster"}, "subcommand");
+  CheckRefused({"cluster", "init", folder}, "--host");
+  CheckRefused({"cluster", "init", folder, "--host", "a b"}, "'a b' is neither");
+  CheckRefused({"cluster", "init", folder, "--host", "a,DNS:b"}, "is neither");
+  CheckRefused({"cluster", "init", folder, "--host", "h", "--job", "a/b"}, "'a/b' is no name");
+  CheckRefused({"cluster", "init", folder, "--host", "h", "--model", "lenet6"}, "lenet6");
+  CheckRefused({"cluster", "init", folder, "--host", "h", "--segment", "much"}, "--segment");
+  CheckRefused({"cluster", "init", folder, "--host", "h", "--port", "70000"}, "--port");
+  CHECK_FALSE(std::filesystem::exists(folder));
+  CheckRefused({"cluster", "add", "pi1", "--dir", folder}, "there is no cluster in " + folder);
+  CheckRefused({"cluster", "list", "--dir", folder}, "weft cluster init");
+  WriteAll(scratch.Path("something"), "mine");
+  CheckRefused({"cluster", "init", scratch.path(), "--host", "h"}, "is not empty");
+  CHECK_EQUAL(0, Init().exit_code);
+  CheckRefused({"cluster", "init", folder, "--host", "h"}, "is not empty");
+  CheckRefused({"cluster", "add", "../pi1", "--dir", folder}, "is no name for a device");
+  CheckRefused({"cluster", "add", ".pi1", "--dir", folder}, "is no name for a device");
+  CheckRefused({"cluster", "add", std::string(65, 'x'), "--dir", folder}, "1 to 64 letters");
+  CheckRefused({"cluster", "add", "ps", "--dir", folder}, "the server's own name");
+  CheckRefused({"cluster", "revoke", "pi1", "--dir", folder}, "no device 'pi1' is enrolled");
+  CheckRefused({"cluster", "revoke", "../ca", "--dir", folder}, "is enrolled");
+  Type({"cluster", "add", "pi1", "--dir", folder});
+  CheckRefused({"cluster", "add", "pi1", "--dir", folder}, "is enrolled already");
+  Type({"cluster", "revoke", "pi1", "--dir", folder});
+  CheckRefused({"cluster", "revoke", "pi1", "--dir", folder}, "is revoked already");
+}
+
+TEST(ClusterCommand, AFolderThatIsDamagedIsToldOf) {
+  Init();
+  const std::string crl = ReadAll(folder + "/ca/ca.crl");
+  WriteAll(folder + "/ca/ca.crl", "nonsense");
+  CheckRefused({"cluster", "list", "--dir", folder}, "ca.crl: no list of revoked");
+  WriteAll(folder + "/ca/ca.crl", crl);
+  WriteAll(folder + "/ca/ca.key", "nonsense");
+  CheckRefused({"cluster", "add", "pi1", "--dir", folder}, "an authority's certificate");
+  WriteAll(folder + "/cluster.toml", "host = 5");
+  CheckRefused({"cluster", "list", "--dir", folder}, "cluster.toml");
+}
+
+TEST(ClusterCommand, FromNothingToADeviceThatTrainsOverMutualTls) {
+  const EdgeFolder edge;
+  const net::Broker broker([&](int port) {
+    std::filesystem::remove_all(folder);
+    const Typed init = Type({"cluster",
+                             "init",
+                             folder,
+                             "--host",
+                             "127.0.0.1",
+                             "--port",
+                             std::to_string(port),
+                             "--job",
+                             "digits",
+                             "--model",
+                             "lenet5",
+                             "--input",
+                             "1x28x28",
+                             "--classes",
+                             "10",
+                             "--rounds",
+                             "5",
+                             "--batch",
+                             "4",
+                             "--state",
+                             scratch.Path("state")});
+    STRCMP_EQUAL("", init.err.c_str());
+    return ReadAll(folder + "/broker/mosquitto.conf");
+  });
+  CHECK_EQUAL(0,
+              Type({"cluster", "add", "pi1", "--dir", folder, "--data", "synthetic:1x28x28:10:64"})
+                  .exit_code);
+  const std::string device = scratch.Path("device");
+  const EdgeAnswer enrolled =
+      EdgeFolder::Type({"enrol", folder + "/devices/pi1/pi1.tar", "--into", device});
+  STRCMP_EQUAL("", enrolled.err.c_str());
+  STRCMP_CONTAINS("weft-edge doctor", enrolled.out.c_str());
+  ChildProcess server(PsCommand({"serve", "--config", folder + "/server/ps.toml", "--json"}));
+  ChildProcess worker(EdgeCommand({"train", "--config", device + "/edge.toml", "--backend", "ref",
+                                   "--threads", "1", "--json"}));
+  CHECK_EQUAL(0, worker.Wait());
+  CHECK_EQUAL(0, server.Wait());
+}
+
+}  // namespace weft::apps
