@@ -38,7 +38,8 @@ ClusterFolder Made(const std::string& folder, const std::string& host = "broker.
 
 Member::State StateOf(const std::string& folder, const std::string& device) {
   const ClusterFolder cluster = ClusterFolder::Open(folder).value();
-  for (const Member& member : cluster.Members(Now()).value()) {
+  const std::vector<Member> members = cluster.Members(Now()).value();
+  for (const Member& member : members) {
     if (member.name == device) return member.state;
   }
   FAIL("no such member");

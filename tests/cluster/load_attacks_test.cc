@@ -61,6 +61,7 @@ TEST(AttackByLoad, AHugePacketBeforeAnyConnect) {
     CHECK(mallory.open());
     mallory.Send(first + kHugeHeader.substr(1));
     CHECK_FALSE(mallory.Next());
+    CHECK_FALSE(mallory.open());
   }
   CHECK(BrokerBytes() < before + 16 * kMiB);
   cluster.CheckUnharmed();
@@ -72,6 +73,7 @@ TEST(AttackByLoad, APublishBeforeAnyConnect) {
   RawClient mallory(cluster.port(), &tls);
   mallory.Send(PublishBytes({.topic = "weft/job/mallory/push"}, 5, 1));
   CHECK_FALSE(mallory.Next());
+  CHECK_FALSE(mallory.open());
   cluster.CheckUnharmed();
 }
 

@@ -4,13 +4,12 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <openssl/err.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <cerrno>
 
 namespace weft::apps {
 namespace {
@@ -147,10 +146,13 @@ bool RawClient::Fill(size_t size) {
     const ssize_t got = ssl_ != nullptr ? SSL_read(ssl_, bytes, sizeof(bytes))
                                         : read(socket_, bytes, sizeof(bytes));
     if (got <= 0) {
-      open_ = false;
-    } else {
-      read_.append(bytes, static_cast<size_t>(got));
+      const bool too_late = ssl_ != nullptr
+                                ? SSL_get_error(ssl_, static_cast<int>(got)) == SSL_ERROR_WANT_READ
+                                : got < 0 && errno == EAGAIN;
+      open_ = too_late;
+      break;
     }
+    read_.append(bytes, static_cast<size_t>(got));
   }
   ERR_clear_error();
   return read_.size() >= size;

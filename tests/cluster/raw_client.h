@@ -60,7 +60,8 @@ class RawClient {
   RawClient(const RawClient&) = delete;
   RawClient& operator=(const RawClient&) = delete;
 
-  // Whether the connection stands. With TLS 1.3 a client learns of a refusal only when it reads.
+  // Whether the connection stands, as far as reading has shown. With TLS 1.3 a client learns of a
+  // refusal only when it reads.
   bool open() const { return open_; }
 
   void Send(const std::string& bytes);
