@@ -62,7 +62,8 @@ class Question final : public net::TransportEvents {
 }  // namespace
 
 Result<JobAnswer> AskForJob(const net::WorkerSession::Setting& worker, net::Transport& transport,
-                            const Clock& clock, const Logger& log, const std::atomic<bool>& stop) {
+                            const Clock& clock, const Logger& log, ServiceManager& manager,
+                            const std::atomic<bool>& stop) {
   Question question(worker, log);
   int64_t next_ask_ns = 0;
   int64_t pause_ns = kSecond / 5;
@@ -88,6 +89,7 @@ Result<JobAnswer> AskForJob(const net::WorkerSession::Setting& worker, net::Tran
       }
     }
     transport.Poll(question, now + kSecond / 10);
+    manager.Alive();
   }
   if (question.answer) return JobAnswer{std::move(*question.answer), question.limits};
   if (!question.refusal.ok()) return question.refusal;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <string>
 
+#include "apps/job/service_manager.h"
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/status.h"
@@ -19,9 +20,10 @@ struct JobAnswer {
   net::ConnectionLimits limits = {};  // of the connection it came by
 };
 
-// Waits for broker and server as long as it takes, telling `log` what it waits for. InvalidInput:
-// the server does not want us. Unavailable: `stop` was set.
+// Waits for broker and server as long as it takes, telling `log` what it waits for and `manager`
+// that it is alive. InvalidInput: the server does not want us. Unavailable: `stop` was set.
 Result<JobAnswer> AskForJob(const net::WorkerSession::Setting& worker, net::Transport& transport,
-                            const Clock& clock, const Logger& log, const std::atomic<bool>& stop);
+                            const Clock& clock, const Logger& log, ServiceManager& manager,
+                            const std::atomic<bool>& stop);
 
 }  // namespace weft::apps

@@ -43,10 +43,12 @@ class JobChannel::Events final : public net::TransportEvents {
 
 JobChannel::JobChannel(const net::WorkerSession::Setting& setting, const net::WireLayout& layout,
                        net::Transport& transport, const net::ConnectionLimits& limits,
-                       const Clock& clock, const Logger& log, const std::atomic<bool>& stop)
+                       const Clock& clock, const Logger& log, ServiceManager& manager,
+                       const std::atomic<bool>& stop)
     : transport_(transport),
       clock_(clock),
       log_(log),
+      manager_(manager),
       stop_(stop),
       session_(setting, layout, transport, clock) {
   session_.Connected(limits);
@@ -65,6 +67,7 @@ JobChannel::~JobChannel() {
 
 void JobChannel::Work() {
   Events events(*this);
+  uint64_t seen_turns = 0;
   for (;;) {
     int64_t until = clock_.NowNs() + kPollNs;
     {
@@ -80,13 +83,17 @@ void JobChannel::Work() {
       problems = session_.TakeProblems();
     }
     changed_.notify_all();
+    if (const uint64_t turns = turns_; turns != seen_turns) {
+      seen_turns = turns;
+      manager_.Alive();
+    }
     for (const std::string& problem : problems) log_.Warning(problem);
   }
 }
 
 template <typename Ready>
 void JobChannel::Wait(std::unique_lock<std::mutex>& lock, const Ready& ready) {
-  while (!ready()) changed_.wait_for(lock, kLook);
+  for (++turns_; !ready(); ++turns_) changed_.wait_for(lock, kLook);
 }
 
 Result<std::optional<int64_t>> JobChannel::NextRound() {
@@ -122,6 +129,7 @@ bool JobChannel::TakeUnit(int unit, std::span<float> parameters, std::span<float
 
 void JobChannel::Release(int unit, std::span<const float> gradients,
                          std::span<const float> statistics) {
+  ++turns_;
   {
     const std::lock_guard<std::mutex> lock(mu_);
     session_.Release(attempt_, unit, gradients, statistics);

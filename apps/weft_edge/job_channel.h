@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Joins the training thread, which waits, and the worker's session, which never does: a thread of
-// its own polls the transport, and both use the session in turn.
+// its own polls the transport, and both use the session in turn. It tells the service manager that
+// the program is alive for as long as both turn.
 #pragma once
 
 #include <atomic>
@@ -12,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "apps/job/service_manager.h"
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/param_channel.h"
@@ -27,7 +29,7 @@ class JobChannel final : public ParamChannel {
   // channel's own from now on.
   JobChannel(const net::WorkerSession::Setting& setting, const net::WireLayout& layout,
              net::Transport& transport, const net::ConnectionLimits& limits, const Clock& clock,
-             const Logger& log, const std::atomic<bool>& stop);
+             const Logger& log, ServiceManager& manager, const std::atomic<bool>& stop);
   // Says goodbye and ends the thread.
   ~JobChannel() override;
   JobChannel(const JobChannel&) = delete;
@@ -63,7 +65,11 @@ class JobChannel final : public ParamChannel {
   net::Transport& transport_;
   const Clock& clock_;
   const Logger log_;
+  ServiceManager& manager_;
   const std::atomic<bool>& stop_;
+  // Counts what the training thread does, looking around while it waits included. The other thread
+  // vouches for both: it calls the program alive only if this has moved.
+  std::atomic<uint64_t> turns_ = 0;
 
   mutable std::mutex mu_;
   std::condition_variable changed_;

@@ -37,7 +37,9 @@ class JoinedTraining {
   Status Run() {
     for (auto part : {&JoinedTraining::CheckFlags, &JoinedTraining::Connect,
                       &JoinedTraining::BuildModel, &JoinedTraining::PrepareCompute}) {
-      if (Status status = (this->*part)(); !status.ok()) return status;
+      Status status = (this->*part)();
+      if (stop_ && status.code() == StatusCode::kUnavailable) return LeftEarly();
+      if (!status.ok()) return status;
     }
     if (Status status = Train(); !status.ok()) return status;
     return Finish();
@@ -79,7 +81,9 @@ class JoinedTraining {
         net::MqttTransport::Create(clock_, *broker);
     if (!transport.ok()) return transport.status();
     transport_ = std::move(transport).value();
-    Result<JobAnswer> answer = AskForJob(worker_, *transport_, clock_, console_.log, stop_);
+    manager_.Ready("waiting for a server of job " + flags_.job);
+    Result<JobAnswer> answer =
+        AskForJob(worker_, *transport_, clock_, console_.log, manager_, stop_);
     if (!answer.ok()) return answer.status();
     job_ = std::move(answer->job);
     limits_ = answer->limits;
@@ -125,6 +129,7 @@ class JoinedTraining {
     if (flags_.compute != "real" && flags_.eval) {
       return Status::InvalidInput("--eval needs --compute real: a replayed job learns nothing");
     }
+    manager_.BeginLongStep();
     Result<std::unique_ptr<RoundCompute>> compute =
         flags_.compute == "real"
             ? MakeRealCompute({.flags = flags_,
@@ -137,13 +142,15 @@ class JoinedTraining {
                                .batch = batch_})
             : MakeReplayedCompute(flags_.compute.substr(kReplay.size()), *layout_, *parameters_,
                                   batch_, share_.index, clock_);
+    manager_.EndLongStep();
     if (!compute.ok()) return compute.status();
     compute_ = std::move(compute).value();
     return Status::Ok();
   }
 
   Status Train() {
-    JobChannel channel(worker_, *layout_, *transport_, limits_, clock_, console_.log, stop_);
+    JobChannel channel(worker_, *layout_, *transport_, limits_, clock_, console_.log, manager_,
+                       stop_);
     sched::TransferScheduler scheduler(
         {.strategy = strategy_,
          .replan_rounds = std::max<int64_t>(1, job_.replan_rounds),
@@ -160,6 +167,7 @@ class JoinedTraining {
     }
     const Status status = Rounds(channel, scheduler, display);
     display.Leave();
+    if (stop_) manager_.Stopping();
     if (!status.ok()) return status;
     done_ = channel.done();
     has_model_ = channel.has_last_version();
@@ -185,6 +193,7 @@ class JoinedTraining {
       const sched::RoundReport& report = scheduler.report();
       const net::WorkerSession::Traffic traffic = channel.traffic();
       display.Show(*step, report, traffic);
+      manager_.Say(fmt::format("round {} of {}", **round + 1, job_.rounds));
       const sched::Portions& parts = report.portions;
       channel.Report(
           {.loss = step->loss,
@@ -230,11 +239,14 @@ class JoinedTraining {
     return WriteTrace(flags_.trace, tracks);
   }
 
+  // Whoever stops a device while it waits or trains has not met a failure.
+  Status LeftEarly() {
+    console_.log.Warning("left the job before its end");
+    return Status::Ok();
+  }
+
   Status Finish() {
-    if (!done_) {
-      console_.log.Warning("left the job before its end");
-      return Status::Ok();
-    }
+    if (!done_) return LeftEarly();
     if (!has_model_) {
       const std::string sentence =
           "the job is done, and its last parameters did not reach this worker; the server has them";
@@ -250,6 +262,7 @@ class JoinedTraining {
     }
     train::Score score;
     if (flags_.eval) {
+      manager_.BeginLongStep();
       Result<train::Score> result = compute_->Evaluate();
       if (!result.ok()) return result.status();
       score = *result;
@@ -284,6 +297,7 @@ class JoinedTraining {
   Console& console_;
   const std::atomic<bool>& stop_;
   const SteadyClock clock_;
+  ServiceManager manager_{clock_};
   Share share_;
   net::WorkerSession::Setting worker_;
   net::Welcome job_;

@@ -15,6 +15,7 @@
 #include "apps/files/checkpoint_folder.h"
 #include "apps/files/model_weights.h"
 #include "apps/files/sha256.h"
+#include "apps/job/service_manager.h"
 #include "apps/terminal/text.h"
 #include "apps/weft_edge/room.h"
 #include "apps/weft_edge/training_display.h"
@@ -246,6 +247,7 @@ class LocalTraining {
   Status Train() {
     TrainingDisplay display(console_, flags_.json, total_steps_, graph_->name(),
                             network_->memory());
+    manager_.Ready("training " + graph_->name());
     while (trainer_->steps_done() < total_steps_ && !stop_) {
       Result<train::StepReport> report = trainer_->Step(*loader_);
       if (!report.ok()) {
@@ -253,6 +255,7 @@ class LocalTraining {
         return report.status();
       }
       display.Show(*report);
+      manager_.Alive();
       const bool epoch_ends = report->at.step + 1 == loader_->steps_per_epoch();
       const bool last = report->step == total_steps_;
       if (eval_network_ && (epoch_ends || last)) {
@@ -267,6 +270,7 @@ class LocalTraining {
       }
     }
     display.Leave();
+    if (stop_) manager_.Stopping();
     for (const train::BatchLoader::Problem& problem : loader_->problems()) {
       console_.log.Warning(fmt::format("left out: {}", problem.what));
     }
@@ -276,7 +280,9 @@ class LocalTraining {
   Status EvaluateNow() {
     Result<std::unique_ptr<train::BatchLoader>> loader = OpenLoader(*test_set_, false, {});
     if (!loader.ok()) return loader.status();
+    manager_.BeginLongStep();
     Result<train::Score> score = train::Evaluate(*eval_network_, **loader);
+    manager_.EndLongStep();
     if (!score.ok()) return score.status();
     score_ = *score;
     return Status::Ok();
@@ -346,6 +352,7 @@ class LocalTraining {
   Console& console_;
   const std::atomic<bool>& stop_;
   const SteadyClock clock_;
+  ServiceManager manager_{clock_};
   NullHooks hooks_;
   std::unique_ptr<train::Dataset> train_set_;
   std::unique_ptr<train::Dataset> test_set_;

@@ -16,6 +16,7 @@
 #include "apps/files/model_weights.h"
 #include "apps/files/sha256.h"
 #include "apps/job/job_model.h"
+#include "apps/job/service_manager.h"
 #include "apps/weft_ps/metrics_port.h"
 #include "apps/weft_ps/serving_display.h"
 #include "cloud_ps/broker/broker_config.h"
@@ -266,12 +267,14 @@ class Serving {
   Status Loop() {
     ServingDisplay display(console_, flags_.json, setting_, *layout_, clock_);
     int64_t next_status_ns = 0;
+    manager_.Ready("serving job " + flags_.job);
     while (!stop_ && !server_->done() && server_->failure().ok() && claim_->lost().ok()) {
       const int64_t latest = clock_.NowNs() + kSecond / 4;
       transport_->Poll(*claim_,
                        std::min({server_->next_tick_ns(), claim_->next_tick_ns(), latest}));
       claim_->Tick();
       server_->Tick();
+      manager_.Alive();
       display.Update(server_->status());
       if (metrics_ && clock_.NowNs() >= next_status_ns) {
         metrics_->Publish(MetricsText(server_->status(), flags_.job),
@@ -280,6 +283,7 @@ class Serving {
       }
     }
     display.Leave();
+    if (stop_) manager_.Stopping();
     if (!server_->failure().ok()) return server_->failure();
     if (!claim_->lost().ok()) return claim_->lost();
     if (!server_->done() && claim_->held()) server_->Leave();
@@ -312,6 +316,7 @@ class Serving {
   Console& console_;
   const std::atomic<bool>& stop_;
   const SteadyClock clock_;
+  ServiceManager manager_{clock_};
   ps::ServerSetting setting_;
   uint64_t instance_ = 0;
   std::unique_ptr<model::Graph> graph_;
