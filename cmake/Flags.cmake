@@ -40,6 +40,13 @@ target_compile_options(weft_flags INTERFACE
     -Wno-restrict  # GCC 12 sees overlaps in std::string's operator+ that are not there (PR105651)
   >)
 
+# Nothing in a program tells where it was built, so that two builds give the same bytes. ccache, with
+# CCACHE_BASEDIR, shows the compiler the sources by a path from the build tree.
+cmake_path(RELATIVE_PATH PROJECT_SOURCE_DIR BASE_DIRECTORY ${CMAKE_BINARY_DIR} OUTPUT_VARIABLE from_build_tree)
+target_compile_options(weft_flags INTERFACE $<$<CONFIG:Release>:
+  -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.
+  -ffile-prefix-map=${from_build_tree}=.>)
+
 if(WEFT_SANITIZE)
   # -Wmaybe-uninitialized misjudges instrumented code; the release build has it on.
   target_compile_options(weft_flags INTERFACE

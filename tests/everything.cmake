@@ -11,3 +11,10 @@ add_test(checks/folders python3 ${root}/tools/check_folders.py)
 add_test(checks/folders-selftest python3 ${root}/tests/tools/check_folders_test.py)
 add_test(checks/format bash ${root}/tools/format.sh --check)
 add_test(checks/fuzz bash ${root}/tools/fuzz.sh 5)
+
+# The packages that were made before, in build/packages.
+add_test(packages/shape python3 ${root}/tests/packages/shape_test.py)
+add_test(packages/reproducible bash ${root}/tests/packages/reproducible_test.sh)
+foreach(arch amd64 arm64)
+  add_test(packages/life-${arch} python3 ${root}/tests/packages/life_test.py ${arch})
+endforeach()

@@ -1,0 +1,65 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# Read by ./dev: how packages are made, and the clean roots that they are tried in.
+
+# The preset that builds an architecture's packages.
+preset_of() {
+  case $1 in
+    amd64) printf 'release' ;;
+    arm64) printf 'aarch64' ;;
+    armhf) printf 'armv7hf' ;;
+    *) die "no packages for $1; there are amd64, arm64 and armhf" ;;
+  esac
+}
+
+# Makes the packages of one architecture, and what is in them, in build/packages. Of one commit and
+# one Debian they always have the same bytes.
+package() {
+  local arch=$1 preset scratch root=()
+  preset=$(preset_of "$arch")
+  build "$preset" --target package-files
+  say "packing $arch"
+  SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || date +%s)
+  export SOURCE_DATE_EPOCH
+  mkdir -p build/packages
+  scratch=$(mktemp -d "build/packages/.$arch.XXXXXX")
+  quietly cpack --config "build/$preset/CPackConfig.cmake" -B "$PWD/$scratch"
+  [[ $arch == amd64 ]] || root=(--root "build/sysroots/$preset")
+  quietly python3 tools/sbom.py --tree "build/$preset" "${root[@]}" "$scratch"/*.deb
+  rm -f build/packages/*_"$arch".*
+  mv "$scratch"/*_"$arch".* build/packages
+  rm -rf "$scratch"
+}
+
+# Lets the kernel start a board's programs through the emulator, as Debian's qemu-user-static does on
+# machines that systemd has booted.
+need_emulator() {
+  local known=/proc/sys/fs/binfmt_misc
+  [[ -e $known/qemu-aarch64 ]] && return
+  [[ -e $known/register ]] || as_root mount -t binfmt_misc binfmt_misc "$known"
+  grep ^: /usr/lib/binfmt.d/qemu-aarch64.conf | as_root tee "$known/register" >/dev/null
+}
+
+# Makes build/roots/<arch>: the smallest Debian with what our packages of that architecture depend on,
+# and nothing of theirs. Does nothing if that is already there.
+make_root() {
+  local arch=$1 root=build/roots/$1 suite mirror wanted scratch deb
+  suite=$(suite)
+  wanted=$(for deb in build/packages/*_"$arch".deb; do dpkg-deb --field "$deb" Depends; done |
+    tr ',' '\n' | sed 's/^ *//; s/[ (|].*//; /^systemd$/d; /^weft/d; /^$/d' | sort -u)
+  wanted=$(printf '%s,' "$suite" passwd systemd-standalone-sysusers $wanted)
+  if [[ -f $root.packages && $(<"$root.packages") == "$wanted" ]]; then
+    return
+  fi
+  [[ $arch == amd64 ]] || need_emulator
+  say "making a clean root for $arch"
+  mirror=$(archive)
+  mkdir -p build/roots
+  scratch=$(mktemp -d "build/roots/.$arch.XXXXXX")
+  quietly as_root mmdebstrap --quiet --mode=root --variant=essential --architectures="$arch" \
+    --aptopt='Acquire::Retries "3"' --dpkgopt='path-exclude=/usr/share/locale/*' \
+    --include="${wanted#*,}" "$suite" "$scratch" "$mirror"
+  as_root rm -rf "$root"
+  as_root mv -T "$scratch" "$root"
+  printf '%s' "$wanted" >"$root.packages"
+}
