@@ -20,6 +20,13 @@ archive() {
   printf '%s' "$mirror"
 }
 
+# Makes a root that is configured, which takes root. What is mounted on the way is seen by nobody else
+# and goes with it, however it ends.
+bootstrap() {
+  as_root unshare --mount --propagation private mmdebstrap --quiet --mode=root \
+    --aptopt='Acquire::Retries "3"' "$@" </dev/null
+}
+
 as_root() {
   if ((EUID == 0)); then
     "$@"

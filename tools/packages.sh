@@ -56,10 +56,10 @@ make_root() {
   mirror=$(archive)
   mkdir -p build/roots
   scratch=$(mktemp -d "build/roots/.$arch.XXXXXX")
-  quietly as_root mmdebstrap --quiet --mode=root --variant=essential --architectures="$arch" \
-    --aptopt='Acquire::Retries "3"' --dpkgopt='path-exclude=/usr/share/locale/*' \
+  quietly bootstrap --variant=essential --architectures="$arch" \
+    --dpkgopt='path-exclude=/usr/share/locale/*' \
     --include="${wanted#*,}" "$suite" "$scratch" "$mirror"
-  as_root rm -rf "$root"
+  as_root rm -rf --one-file-system "$root"
   as_root mv -T "$scratch" "$root"
   printf '%s' "$wanted" >"$root.packages"
 }

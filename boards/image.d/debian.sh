@@ -11,8 +11,7 @@ debian_root() {
   [[ -z $ssh_key ]] || packages+=,openssh-server
   mkdir "$scratch/hook"
   cp "$deb" "$scratch/hook/weft-edge.deb"
-  as_root mmdebstrap --quiet --mode=root --variant=minbase --architectures=arm64 \
-    --components='main non-free-firmware' --aptopt='Acquire::Retries "3"' \
+  bootstrap --variant=minbase --architectures=arm64 --components='main non-free-firmware' \
     --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
     --dpkgopt='path-exclude=/usr/share/man/*' --include="$packages,$1" \
     --essential-hook='mkdir -p "$1/etc/initramfs-tools/conf.d"' \
@@ -20,7 +19,7 @@ debian_root() {
     --essential-hook="printf '%s\n' ${3:-} >\"\$1/etc/initramfs-tools/modules\"" \
     --customize-hook="cp '$scratch/hook/weft-edge.deb' \"\$1/tmp\"" \
     --customize-hook='chroot "$1" dpkg --install /tmp/weft-edge.deb && rm "$1/tmp/weft-edge.deb"' \
-    "$(suite)" "$scratch/root" "$(archive)" </dev/null
+    "$(suite)" "$scratch/root" "$(archive)"
   settle "$scratch/root"
 }
 
