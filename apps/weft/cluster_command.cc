@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft cluster`: who belongs to a cluster. Makes one, enrols devices, shuts them out again.
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <ctime>
 #include <memory>
