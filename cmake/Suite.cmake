@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-# weft_add_suite(<name> [ALONE] SOURCES <file>... LINK <target>...)
+# weft_add_suite(<name> [ALONE] [FIRST] SOURCES <file>... LINK <target>...)
 #
 # Builds the CppUTest runner <name>_test and gives ctest one test for each TEST_GROUP in it, called
 # <build tree>/<name>.<Group>: release/sched.Planner. The groups are asked of the runner itself after
 # each link, through the emulator when cross compiling, so a new group needs no line here. A group
 # in which no test runs, or in which one is ignored, fails.
-# Tests run beside each other, unless they are to run ALONE, so OpenMP's threads must not spin for
+# Long ones should begin FIRST. Tests run beside each other, unless they are to run ALONE, so OpenMP's threads must not spin for
 # long. One that is still running after WEFT_TEST_TIMEOUT seconds, set where the suite is added, has
 # failed.
 find_package(CppUTest REQUIRED)
 
 function(weft_add_suite name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "ALONE" "" "SOURCES;LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "ALONE;FIRST" "" "SOURCES;LINK")
   set(runner ${name}_test)
+  set(cost 0)
+  if(arg_FIRST)
+    set(cost 1000)
+  endif()
   set(groups_file ${CMAKE_CURRENT_BINARY_DIR}/${runner}.groups)
   set(include_file ${CMAKE_CURRENT_BINARY_DIR}/${runner}.ctest.cmake)
   cmake_path(GET CMAKE_BINARY_DIR FILENAME tree)
@@ -43,6 +47,7 @@ foreach(group IN LISTS groups)
     ENVIRONMENT GOMP_SPINCOUNT=1000
     TIMEOUT ${WEFT_TEST_TIMEOUT}
     RUN_SERIAL ${arg_ALONE}
+    COST ${cost}
     FAIL_REGULAR_EXPRESSION \"tests, 0 ran,;checks, [1-9][0-9]* ignored,\")
 endforeach()
 ")

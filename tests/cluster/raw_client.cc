@@ -241,10 +241,18 @@ std::vector<std::string> RawClient::HearUntil(const std::string& marker) {
   }
 }
 
-bool RawClient::Alive() {
+void RawClient::Ping() {
   Send(Packet(kPing, 0, ""));
-  const std::optional<RawPacket> answer = Await(kPong);
-  return answer && answer->type == kPong;
+  ++unanswered_pings_;
+}
+
+bool RawClient::Alive() {
+  Ping();
+  for (; unanswered_pings_ > 0; --unanswered_pings_) {
+    const std::optional<RawPacket> answer = Await(kPong);
+    if (!answer || answer->type != kPong) return false;
+  }
+  return true;
 }
 
 size_t RawClient::Drain() {

@@ -104,7 +104,10 @@ TEST(BrokerConfig, WithCertificatesANameIsWhatTheCertificateSays) {
   const Certificates files;
   files.MakeAuthority("ca");
   files.MakeServer("broker", "ca", "IP:127.0.0.1");
-  for (const char* name : {ps::kServerUser, "w1", "w2"}) files.MakeDevice(name, "ca");
+  const std::string last_server = ps::ServerUser(2, 3);
+  for (const std::string& name : {last_server, std::string("w1"), std::string("w2")}) {
+    files.MakeDevice(name, "ca");
+  }
   ps::BrokerJob job = SmallJob(folder.Path("acl"));
   job.shards = 3;
   job.tls = {.ca_file = files.Certificate("ca"),
@@ -121,10 +124,11 @@ TEST(BrokerConfig, WithCertificatesANameIsWhatTheCertificateSays) {
     setting.key_file = files.Key(name);
     return setting;
   };
-  Peer server(device(ps::kServerUser, kUpward));
+  Peer server(device(last_server, kUpward));
   Peer first(device("w1", kEverybodysPull));
   Peer second(device("w2", kEverybodysPull));
-  CheckEverybodyKeepsToHisOwn({"job:0", "job:1", "job:2"}, &server, &first, &second);
+  CheckEverybodyKeepsToHisOwn({"job:2"}, &server, &first, &second);
+  CHECK(Refused(&server, TopicOf("job:1", "w1", Lane::kPull)));
   CHECK_EQUAL(1, second.connections);
 }
 
