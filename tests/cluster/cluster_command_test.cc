@@ -147,7 +147,7 @@ TEST(ClusterCommand, FromNothingToADeviceThatTrainsOverMutualTls) {
   const EdgeAnswer enrolled =
       EdgeFolder::Type({"enrol", folder + "/devices/pi1/pi1.tar", "--into", device});
   STRCMP_EQUAL("", enrolled.err.c_str());
-  STRCMP_CONTAINS("weft-edge doctor", enrolled.out.c_str());
+  STRCMP_CONTAINS("systemctl enable --now weft-edge", enrolled.out.c_str());
   ChildProcess server(PsCommand({"serve", "--config", folder + "/server/ps.toml", "--json"}));
   ChildProcess worker(EdgeCommand({"train", "--config", device + "/edge.toml", "--backend", "ref",
                                    "--threads", "1", "--json"}));
