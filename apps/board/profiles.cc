@@ -90,9 +90,9 @@ Result<boards::Profile> ParseProfile(std::string_view name, std::string_view tom
     }
   }
   for (const std::string& text : read.Texts(at("memory.sizes"), "memory.sizes")) {
-    const Result<size_t> bytes = ParseBytes(text);
+    const Result<int64_t> bytes = ParseByteCount(text);
     if (!bytes.ok()) read.Complain(bytes.status().message());
-    if (bytes.ok()) profile.memory_sizes.push_back(static_cast<int64_t>(*bytes));
+    if (bytes.ok()) profile.memory_sizes.push_back(*bytes);
   }
   if (!std::is_sorted(profile.memory_sizes.begin(), profile.memory_sizes.end())) {
     read.Complain("'memory.sizes' must ascend");

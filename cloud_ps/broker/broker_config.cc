@@ -98,8 +98,10 @@ std::string Acl(const BrokerJob& job) {
   std::string servers;
   for (int shard = 0; shard < job.shards; ++shard) {
     const std::string level = net::JobLevel(job.job, shard, job.shards);
-    servers += "\nuser " + ServerUser(shard, job.shards) + "\n";
+    const std::string user = ServerUser(shard, job.shards);
+    servers += "\nuser " + user + "\n";
     for (const net::Lane up : kUp) {
+      servers += "topic deny " + net::TopicOf(level, user, up) + "\n";  // a server is no device
       devices += "pattern write " + net::TopicOf(level, "%u", up) + "\n";
       servers += "topic read " + net::AllWorkers(level, up) + "\n";
     }

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -92,6 +93,8 @@ RawClient::RawClient(int port, const RawTls* tls) {
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   address.sin_port = htons(static_cast<uint16_t>(port));
+  const int at_once = 1;
+  setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof(at_once));
   const timeval patience{.tv_sec = kPatienceS, .tv_usec = 0};
   setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
   setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
@@ -187,6 +190,7 @@ std::optional<RawPacket> RawClient::Await(int type) {
         continue;
       }
     }
+    if (packet->type == kPong) --unanswered_pings_;
     if (packet->type == type || packet->type == kDisconnect) return packet;
   }
   return std::nullopt;
@@ -248,7 +252,7 @@ void RawClient::Ping() {
 
 bool RawClient::Alive() {
   Ping();
-  for (; unanswered_pings_ > 0; --unanswered_pings_) {
+  while (unanswered_pings_ > 0) {
     const std::optional<RawPacket> answer = Await(kPong);
     if (!answer || answer->type != kPong) return false;
   }
