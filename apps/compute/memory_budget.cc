@@ -44,8 +44,9 @@ std::optional<Fit> FitBatch(const model::Graph& graph, const FitQuestion& questi
   // Asked first, because a plan for more than the machine has could not even be made.
   if (limited && fixed >= question.budget_bytes) return std::nullopt;
   train::Parameters parameters(graph, train::Parameters::Contents::kUntouched);
+  size_t statistics = 0;  // as the first plan says; a batch changes nothing about them
   for (int batch = question.batch;; batch /= 2) {
-    const size_t taken = fixed + ReadAheadBytes(graph, batch);
+    const size_t taken = fixed + statistics + ReadAheadBytes(graph, batch);
     const bool last = batch == 1;
     if (!limited || taken < question.budget_bytes) {
       const size_t left = limited ? question.budget_bytes - taken : 0;
@@ -57,9 +58,11 @@ std::optional<Fit> FitBatch(const model::Graph& graph, const FitQuestion& questi
                                 .keep_gradients = false,
                                 .memory_budget = last ? left : 0});
       const size_t planned = table.ok() ? table->activations + table->kernels : 0;
-      if (table.ok() && (!limited || planned <= left)) {
-        return Fit{batch, taken + table->statistics + planned, table->work_again};
+      const size_t more = table.ok() ? table->statistics - statistics : 0;
+      if (table.ok() && (!limited || planned + more <= left)) {
+        return Fit{batch, taken + more + planned, table->work_again};
       }
+      statistics += more;
     }
     if (last) return std::nullopt;
   }

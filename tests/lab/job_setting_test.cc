@@ -73,7 +73,7 @@ TEST(JobSetting, TheBrokerListensWhereItIsTold) {
   CHECK_TRUE(files.config.find("127.0.0.1") == std::string::npos);
   CHECK_TRUE(files.config.find("user root") == std::string::npos);
   CHECK_TRUE(files.config.find("use_username_as_clientid false") == std::string::npos);
-  STRCMP_CONTAINS("pattern read weft/+/%u/pull", files.acl.c_str());
+  STRCMP_CONTAINS("pattern read weft/j/%u/pull", files.acl.c_str());
   CHECK_FALSE(BrokerFilesOf(job, {"0.0.0.0", 0}, "acl", false).ok());
 }
 
@@ -81,7 +81,8 @@ TEST(JobSetting, TheBrokerOfRootStaysRootAndTheOneOfManyServersTellsThemApart) {
   job.shards = 2;
   const BrokerFiles files = BrokerFilesOf(job, {"127.0.0.1", 1883}, "acl", true).value();
   STRCMP_CONTAINS("\nuser root\n", files.config.c_str());
-  STRCMP_CONTAINS("\nuse_username_as_clientid false\n", files.config.c_str());
+  STRCMP_CONTAINS("\nuser ps:0\n", files.acl.c_str());
+  STRCMP_CONTAINS("\nuser ps:1\n", files.acl.c_str());
 }
 
 }  // namespace weft::apps
