@@ -51,7 +51,7 @@ BUGS = {
                                  "if (link.first_unit <= unit && unit <= link.last_unit && link.planned &&"
                                  " link.joined) {"),
     "not-sent-again": ("net/segment_sender.cc", "    waiting_.insert(sent.what);\n", ""),
-    "checksum-unchecked": ("net/codec/codec.cc", "  if (!CheckHolds(bytes, m.check())) {",
+    "checksum-unchecked": ("net/codec/decode.cc", "  if (!CheckHolds(bytes, m.check())) {",
                            "  if (false && !CheckHolds(bytes, m.check())) {"),
 }
 

@@ -48,11 +48,13 @@ Status SocketFailure(const MqttSetting& setting, int error) {
 }
 
 Status ClosedAtOnce(const MqttSetting& setting) {
-  return Status::Unavailable(
-      "the broker at " + BrokerName(setting) + " closed the connection before it said anything: " +
-      (setting.ca_file.empty()
-           ? "does it expect TLS on this port?"
-           : "does it speak TLS on this port, and does it accept our certificate?"));
+  const std::string guess =
+      setting.ca_file.empty() ? "does it expect TLS on this port?"
+      : setting.certificate_file.empty()
+          ? "does it speak TLS on this port, and does it ask for a certificate? For we show none"
+          : "does it speak TLS on this port, and does it accept " + setting.certificate_file + "?";
+  return Status::Unavailable("the broker at " + BrokerName(setting) +
+                             " closed the connection before it said anything: " + guess);
 }
 
 Status TlsFailure(const MqttSetting& setting, const std::string& complaints) {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "net/codec/codec.h"
-
 #include <weft_generated.h>
 
-#include <cassert>
-#include <cmath>
 #include <cstring>
 
 #include "core/crc32c.h"
+#include "net/codec/codec.h"
+#include "net/codec/message_check.h"
 #include "net/topics.h"
 
 namespace weft::net {
@@ -15,19 +13,10 @@ namespace {
 
 constexpr size_t kMaxText = 1024;          // of a sentence or a name
 constexpr size_t kMaxSequences = 1 << 16;  // in one Ack
-constexpr size_t kDataAlignment = 32;      // the most FlatBuffers knows; as the schema says
 constexpr int kDepth = 8;                  // of tables in tables
 constexpr int kTables = kMaxUnits + 8;     // in one message: a Welcome lists the units
 
 constexpr size_t kCheckBytes = sizeof(uint32_t);
-
-// Where the checksum of a whole message is in it; nullopt if it has none.
-std::optional<size_t> CheckPlace(std::span<const std::byte> verified) {
-  const auto* table = flatbuffers::GetRoot<flatbuffers::Table>(verified.data());
-  const uint8_t* at = table->GetAddressOf(wire::Message::VT_CHECK);
-  if (at == nullptr) return std::nullopt;
-  return static_cast<size_t>(reinterpret_cast<const std::byte*>(at) - verified.data());
-}
 
 bool CheckHolds(std::span<const std::byte> verified, uint32_t check) {
   const std::optional<size_t> at = CheckPlace(verified);
@@ -38,125 +27,15 @@ bool CheckHolds(std::span<const std::byte> verified, uint32_t check) {
   return Crc32c(verified.subspan(*at + kCheckBytes), crc) == check;
 }
 
-// ---- encoding
-
-class Writer {
- public:
-  explicit Writer(size_t data_bytes) : builder_(data_bytes + static_cast<size_t>(kEnvelopeBytes)) {}
-
-  Payload Write(const Message& message) {
-    const auto [type, body] = std::visit([this](const auto& b) { return Add(b); }, message.body);
-    const Header& h = message.header;
-    const auto job = builder_.CreateString(h.job);
-    const auto worker = builder_.CreateString(h.worker);
-    builder_.Finish(wire::CreateMessage(builder_, h.version, job, h.shard, h.shards, h.epoch,
-                                        h.round, worker, h.incarnation, type, body,
-                                        /*check=*/0),
-                    wire::MessageIdentifier());
-    auto owner = std::make_shared<flatbuffers::DetachedBuffer>(builder_.Release());
-    const std::span<const std::byte> bytes =
-        std::as_bytes(std::span<const uint8_t>(owner->data(), owner->size()));
-    const uint32_t check = flatbuffers::EndianScalar(Crc32c(bytes));
-    std::memcpy(owner->data() + *CheckPlace(bytes), &check, sizeof(check));
-    return {std::move(owner), bytes};
-  }
-
- private:
-  struct Added {
-    wire::Body type;
-    flatbuffers::Offset<void> body;
-  };
-  template <typename Table>
-  static Added As(wire::Body type, flatbuffers::Offset<Table> table) {
-    return {type, table.Union()};
-  }
-
-  flatbuffers::Offset<flatbuffers::Vector<uint8_t>> AddHash(const ModelHash& hash) {
-    return builder_.CreateVector(reinterpret_cast<const uint8_t*>(hash.data()), hash.size());
-  }
-
-  Added Add(const Hello& m) {
-    const auto hash = AddHash(m.model_hash);
-    const auto software = builder_.CreateString(m.software);
-    return As(wire::Body::Hello, wire::CreateHello(builder_, m.least_version, m.most_version, hash,
-                                                   m.batch, software, m.start_over));
-  }
-
-  Added Add(const Welcome& m) {
-    std::vector<flatbuffers::Offset<wire::Unit>> units;
-    for (const WireUnit& unit : m.units) {
-      const auto name = builder_.CreateString(unit.name);
-      units.push_back(wire::CreateUnit(builder_, name, static_cast<uint64_t>(unit.parameters),
-                                       static_cast<uint64_t>(unit.statistics)));
-    }
-    const auto model = builder_.CreateString(m.model);
-    const auto input = builder_.CreateVector(m.input.data(), m.input.size());
-    const auto unit_vector = builder_.CreateVector(units);
-    const auto ends = builder_.CreateVector(m.slice_ends);
-    const auto hash = AddHash(m.model_hash);
-    const auto strategy = builder_.CreateString(m.strategy);
-    return As(
-        wire::Body::Welcome,
-        wire::CreateWelcome(builder_, m.version, m.first_round, model, input, m.classes,
-                            unit_vector, m.first_unit, m.last_unit, ends, m.rounds, m.batch, m.seed,
-                            m.label_smoothing, m.heartbeat_ms, m.worker_timeout_ms, m.window_bytes,
-                            m.segment_bytes, hash, m.ticket, strategy, m.replan_rounds));
-  }
-
-  Added Add(const Refuse& m) {
-    const auto detail = builder_.CreateString(m.refusal.detail);
-    return As(wire::Body::Refuse,
-              wire::CreateRefuse(builder_, static_cast<uint16_t>(m.refusal.reason), detail));
-  }
-
-  Added Add(const Plan& m) {
-    const auto ends = builder_.CreateVector(m.ends);
-    return As(wire::Body::Plan, wire::CreatePlan(builder_, m.ticket, ends, m.has_parameters));
-  }
-
-  Added Add(const Segment& m) {
-    uint8_t* place = nullptr;
-    builder_.ForceVectorAlignment(m.data.size(), 1, kDataAlignment);
-    const auto data = builder_.CreateUninitializedVector(m.data.size(), 1, &place);
-    if (!m.data.empty()) std::memcpy(place, m.data.data(), m.data.size());
-    const uint32_t crc = Crc32c(m.data);
-    return As(
-        wire::Body::Segment,
-        wire::CreateSegment(builder_, static_cast<wire::SegmentKind>(m.kind), wire::DType::Float32,
-                            m.ticket, m.sequence, m.first_unit, m.last_unit, m.total, m.offset, crc,
-                            flatbuffers::Offset<flatbuffers::Vector<uint8_t>>(data), m.follows));
-  }
-
-  Added Add(const Ack& m) {
-    const auto sequences = builder_.CreateVector(m.sequences);
-    const auto arrived = builder_.CreateVector(m.arrived_ns);
-    return As(wire::Body::Ack, wire::CreateAck(builder_, m.ticket, sequences, arrived));
-  }
-
-  Added Add(const Nack& m) {
-    const auto detail = builder_.CreateString(m.refusal.detail);
-    return As(wire::Body::Nack, wire::CreateNack(builder_, m.ticket, m.sequence,
-                                                 static_cast<uint16_t>(m.refusal.reason), detail));
-  }
-
-  Added Add(const Heartbeat&) { return As(wire::Body::Heartbeat, wire::CreateHeartbeat(builder_)); }
-
-  Added Add(const Goodbye& m) {
-    const auto detail = builder_.CreateString(m.detail);
-    return As(wire::Body::Goodbye,
-              wire::CreateGoodbye(builder_, static_cast<wire::GoodbyeKind>(m.kind), detail));
-  }
-
-  Added Add(const Telemetry& m) {
-    return As(wire::Body::Telemetry,
-              wire::CreateTelemetry(builder_, m.loss, m.images, m.compute_ns, m.wait_ns,
-                                    m.bytes_sent, m.bytes_received));
-  }
-
-  flatbuffers::FlatBufferBuilder builder_;
-};
-
-// ---- decoding
+// The verifier sees to the place of a vector's length, not of its numbers: those of eight bytes may
+// lie where the processor does not read them at once.
+template <typename T>
+std::vector<T> Numbers(const flatbuffers::Vector<T>& vector) {
+  std::vector<T> numbers(vector.size());
+  if (!numbers.empty()) std::memcpy(numbers.data(), vector.Data(), numbers.size() * sizeof(T));
+  for (T& number : numbers) number = flatbuffers::EndianScalar(number);
+  return numbers;
+}
 
 Refusal Malformed(std::string detail) { return {Reason::kMalformed, std::move(detail)}; }
 Refusal BadField(std::string_view field, std::string_view problem) {
@@ -233,7 +112,7 @@ class Reader {
                                .parameters = static_cast<int64_t>(unit->parameters()),
                                .statistics = static_cast<int64_t>(unit->statistics())});
     }
-    welcome.slice_ends.assign(m.slice_ends()->begin(), m.slice_ends()->end());
+    welcome.slice_ends = Numbers(*m.slice_ends());
     Check(welcome.first_round >= 0, "first_round", "is negative");
     Check(welcome.rounds >= 0, "rounds", "is negative");
     Check(welcome.first_unit <= welcome.last_unit && welcome.last_unit < welcome.units.size(),
@@ -252,7 +131,7 @@ class Reader {
     Plan plan{.ticket = m.ticket(), .has_parameters = m.has_parameters()};
     Check(m.ends() != nullptr && m.ends()->size() <= static_cast<uint32_t>(kMaxUnits), "ends",
           "are missing or too many");
-    if (!refusal) plan.ends.assign(m.ends()->begin(), m.ends()->end());
+    if (!refusal) plan.ends = Numbers(*m.ends());
     uint64_t before = 0;
     for (const uint64_t end : plan.ends) {
       Check(end > before && end <= static_cast<uint64_t>(kMaxFloats), "ends",
@@ -290,11 +169,11 @@ class Reader {
     Ack ack{.ticket = m.ticket()};
     Check(m.sequences() != nullptr && m.sequences()->size() <= kMaxSequences, "sequences",
           "are missing or too many");
-    if (!refusal) ack.sequences.assign(m.sequences()->begin(), m.sequences()->end());
+    if (!refusal) ack.sequences = Numbers(*m.sequences());
     if (m.arrived_ns() == nullptr || m.arrived_ns()->size() == 0) return ack;
     Check(m.arrived_ns()->size() == ack.sequences.size(), "arrived_ns",
           "are not as many as the sequences");
-    if (!refusal) ack.arrived_ns.assign(m.arrived_ns()->begin(), m.arrived_ns()->end());
+    if (!refusal) ack.arrived_ns = Numbers(*m.arrived_ns());
     return ack;
   }
 
@@ -337,11 +216,6 @@ class Reader {
 };
 
 }  // namespace
-
-Payload Encode(const Message& message) {
-  const auto* segment = std::get_if<Segment>(&message.body);
-  return Writer(segment != nullptr ? segment->data.size() : 0).Write(message);
-}
 
 std::variant<Message, Refusal> Decode(std::span<const std::byte> bytes) {
   const auto* data = reinterpret_cast<const uint8_t*>(bytes.data());
