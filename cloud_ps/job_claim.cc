@@ -14,6 +14,10 @@ namespace {
 constexpr int64_t kMs = 1'000'000;
 // A server that runs has so long to object: twice through the broker, and it may be summing.
 constexpr int64_t kObjectionNs = 500 * kMs;
+// And so long where it must connect again to be heard, with TLS, and be it the second time.
+constexpr int64_t kReturnNs = 2'000 * kMs;
+// A connection may break once by chance, just when we ask.
+constexpr int kHungUpByADouble = 2;
 // One that is sent away by its double so soon after it began is the newcomer.
 constexpr int64_t kNewcomerNs = 10'000 * kMs;
 // Messages carry a worker's name; this one is between servers.
@@ -29,9 +33,11 @@ JobClaim::JobClaim(const Setting& setting, net::Transport& transport, const Cloc
       clock_(clock),
       server_(server) {}
 
+int64_t JobClaim::objection_ns() const { return setting_.one_place ? kReturnNs : kObjectionNs; }
+
 void JobClaim::Tick() {
   if (state_ == State::kHeld || !lost_.ok() || asked_ns_ == 0) return;
-  if (clock_.NowNs() < asked_ns_ + kObjectionNs) return;
+  if (clock_.NowNs() < asked_ns_ + objection_ns()) return;
   state_ = State::kHeld;
   held_ns_ = clock_.NowNs();
   Say(setting_.instance, net::Heartbeat{});
@@ -40,7 +46,7 @@ void JobClaim::Tick() {
 
 int64_t JobClaim::next_tick_ns() const {
   if (state_ == State::kHeld || asked_ns_ == 0) return std::numeric_limits<int64_t>::max();
-  return asked_ns_ + kObjectionNs;
+  return asked_ns_ + objection_ns();
 }
 
 void JobClaim::Connected(const net::ConnectionLimits& limits) {
@@ -58,6 +64,9 @@ void JobClaim::Connected(const net::ConnectionLimits& limits) {
 void JobClaim::Disconnected(const Status& why) {
   const bool newcomer = !held() || clock_.NowNs() - held_ns_ < kNewcomerNs;
   if (connected_ && newcomer && why.code() == StatusCode::kTaken) Lose("under the same name");
+  if (connected_ && !held() && setting_.one_place && ++hung_up_ == kHungUpByADouble) {
+    Lose("under the same name (the broker hangs up on us whenever we come: " + why.message() + ")");
+  }
   connected_ = false;
   asked_ns_ = 0;
   server_.Disconnected(why);

@@ -3,8 +3,9 @@
 // folder, which no lock can tell. A server asks on the topic of the job's servers, waits a moment
 // for an objection, and only then meets the workers; one that serves already objects. Of two that
 // serve, after the network was in two parts, the one with the later epoch stays. A broker that
-// gives every user one place sends the running server away instead; it comes back and sends the
-// newcomer away, which is as good as an objection.
+// gives every user one place, as ours does by their certificates, sends the running server away
+// instead; it comes back and sends the newcomer away, which is as good as an objection, and must be
+// recognised without a word: Mosquitto 2.0 just hangs up.
 // Thread: the one that calls Poll.
 #pragma once
 
@@ -27,6 +28,7 @@ class JobClaim final : public net::TransportEvents {
     uint64_t epoch = 1;
     uint64_t instance = 0;   // differs from start to start
     std::string place = {};  // for people: where this server runs
+    bool one_place = false;  // whoever comes under our name takes our place at the broker
   };
   // Borrowed: what happens goes on to `server` from when the job is ours.
   JobClaim(const Setting& setting, net::Transport& transport, const Clock& clock,
@@ -52,6 +54,7 @@ class JobClaim final : public net::TransportEvents {
   void Say(uint64_t to, net::Body body);
   void Hear(const net::Message& message);
   void Lose(const std::string& to_whom);
+  int64_t objection_ns() const;
 
   // Fixed after construction.
   const Setting setting_;
@@ -64,6 +67,7 @@ class JobClaim final : public net::TransportEvents {
   bool connected_ = false;
   net::ConnectionLimits limits_;
   int64_t asked_ns_ = 0;  // by this connection; 0: not yet
+  int hung_up_ = 0;       // how often in a row, before we had an answer
   int64_t held_ns_ = 0;   // since when
   Status lost_;
 };

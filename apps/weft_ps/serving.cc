@@ -237,13 +237,15 @@ class Serving {
                                       .log = console_.log});
     if (!server.ok()) return server.status();
     server_ = std::move(server).value();
-    claim_ = std::make_unique<ps::JobClaim>(ps::JobClaim::Setting{.job = setting_.job,
-                                                                  .shard = setting_.shard,
-                                                                  .shards = setting_.shards,
-                                                                  .epoch = setting_.epoch,
-                                                                  .instance = instance_,
-                                                                  .place = PlaceOfThisProcess()},
-                                            *transport_, clock_, *server_);
+    claim_ = std::make_unique<ps::JobClaim>(
+        ps::JobClaim::Setting{.job = setting_.job,
+                              .shard = setting_.shard,
+                              .shards = setting_.shards,
+                              .epoch = setting_.epoch,
+                              .instance = instance_,
+                              .place = PlaceOfThisProcess(),
+                              .one_place = !flags_.broker.certificate.empty()},
+        *transport_, clock_, *server_);
     Result<Recovered> recovered = keeper_->Recover(server_->recovery());
     if (!recovered.ok()) return recovered.status().WithContext(flags_.state);
     if (!recovered->damage.empty()) console_.log.Warning(recovered->damage);

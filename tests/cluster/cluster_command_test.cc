@@ -21,6 +21,61 @@ void CheckRefused(const std::vector<std::string>& arguments, const std::string& 
   STRCMP_CONTAINS(words.c_str(), typed.err.c_str());
 }
 
+// One device enrolled in a cluster whose broker runs, with lenet5 to train.
+struct RunningCluster {
+  const std::string& folder;
+  const apps::ScratchFolder& scratch;
+  const std::string device = scratch.Path("device");
+  int rounds;
+  const EdgeFolder edge = {};
+  const net::Broker broker{[this](int port) { return Init(port); }};
+
+  RunningCluster(const std::string& folder_in, const apps::ScratchFolder& scratch_in, int rounds_in)
+      : folder(folder_in), scratch(scratch_in), rounds(rounds_in) {
+    CHECK_EQUAL(
+        0, Type({"cluster", "add", "pi1", "--dir", folder, "--data", "synthetic:1x28x28:10:64"})
+               .exit_code);
+    const EdgeAnswer enrolled =
+        EdgeFolder::Type({"enrol", folder + "/devices/pi1/pi1.tar", "--into", device});
+    STRCMP_EQUAL("", enrolled.err.c_str());
+    STRCMP_CONTAINS("systemctl enable --now weft-edge", enrolled.out.c_str());
+  }
+
+  std::string Init(int port) const {
+    std::filesystem::remove_all(folder);
+    const Typed init = Type({"cluster",
+                             "init",
+                             folder,
+                             "--host",
+                             "127.0.0.1",
+                             "--port",
+                             std::to_string(port),
+                             "--job",
+                             "digits",
+                             "--model",
+                             "lenet5",
+                             "--input",
+                             "1x28x28",
+                             "--classes",
+                             "10",
+                             "--rounds",
+                             std::to_string(rounds),
+                             "--batch",
+                             "4",
+                             "--state",
+                             scratch.Path("state")});
+    STRCMP_EQUAL("", init.err.c_str());
+    return ReadAll(folder + "/broker/mosquitto.conf");
+  }
+  std::vector<std::string> Server() const {
+    return PsCommand({"serve", "--config", folder + "/server/ps.toml", "--json"});
+  }
+  std::vector<std::string> Worker() const {
+    return EdgeCommand({"train", "--config", device + "/edge.toml", "--backend", "ref", "--threads",
+                        "1", "--json"});
+  }
+};
+
 }  // namespace
 
 TEST_GROUP(ClusterCommand) {
@@ -113,44 +168,23 @@ TEST(ClusterCommand, AFolderThatIsDamagedIsToldOf) {
 }
 
 TEST(ClusterCommand, FromNothingToADeviceThatTrainsOverMutualTls) {
-  const EdgeFolder edge;
-  const net::Broker broker([&](int port) {
-    std::filesystem::remove_all(folder);
-    const Typed init = Type({"cluster",
-                             "init",
-                             folder,
-                             "--host",
-                             "127.0.0.1",
-                             "--port",
-                             std::to_string(port),
-                             "--job",
-                             "digits",
-                             "--model",
-                             "lenet5",
-                             "--input",
-                             "1x28x28",
-                             "--classes",
-                             "10",
-                             "--rounds",
-                             "5",
-                             "--batch",
-                             "4",
-                             "--state",
-                             scratch.Path("state")});
-    STRCMP_EQUAL("", init.err.c_str());
-    return ReadAll(folder + "/broker/mosquitto.conf");
-  });
-  CHECK_EQUAL(0,
-              Type({"cluster", "add", "pi1", "--dir", folder, "--data", "synthetic:1x28x28:10:64"})
-                  .exit_code);
-  const std::string device = scratch.Path("device");
-  const EdgeAnswer enrolled =
-      EdgeFolder::Type({"enrol", folder + "/devices/pi1/pi1.tar", "--into", device});
-  STRCMP_EQUAL("", enrolled.err.c_str());
-  STRCMP_CONTAINS("systemctl enable --now weft-edge", enrolled.out.c_str());
-  ChildProcess server(PsCommand({"serve", "--config", folder + "/server/ps.toml", "--json"}));
-  ChildProcess worker(EdgeCommand({"train", "--config", device + "/edge.toml", "--backend", "ref",
-                                   "--threads", "1", "--json"}));
+  const RunningCluster cluster(folder, scratch, 5);
+  ChildProcess server(cluster.Server());
+  ChildProcess worker(cluster.Worker());
+  CHECK_EQUAL(0, worker.Wait());
+  CHECK_EQUAL(0, server.Wait());
+}
+
+// The broker goes by the servers' one certificate, so each of them takes the other's place.
+TEST(ClusterCommand, ASecondServerIsRefusedAndTheJobGoesOn) {
+  const RunningCluster cluster(folder, scratch, 300);
+  ChildProcess server(cluster.Server());
+  ChildProcess worker(cluster.Worker());
+  CHECK_TRUE(server.NextLine().has_value());
+  std::vector<std::string> again = cluster.Server();
+  again.insert(again.end(), {"--state", scratch.Path("another")});
+  ChildProcess second(again);
+  CHECK_EQUAL(1, second.Wait());
   CHECK_EQUAL(0, worker.Wait());
   CHECK_EQUAL(0, server.Wait());
 }

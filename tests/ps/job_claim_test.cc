@@ -52,13 +52,14 @@ struct Candidate {
   Later wire;
   std::unique_ptr<JobClaim> claim;
 
-  Candidate(net::LoopbackNet& net, uint64_t epoch, uint64_t instance) {
-    claim = std::make_unique<JobClaim>(
-        JobClaim::Setting{.job = "job",
-                          .epoch = epoch,
-                          .instance = instance,
-                          .place = "process " + std::to_string(instance)},
-        wire, net.clock(), seen);
+  Candidate(net::LoopbackNet& net, uint64_t epoch, uint64_t instance, bool one_place = false) {
+    claim =
+        std::make_unique<JobClaim>(JobClaim::Setting{.job = "job",
+                                                     .epoch = epoch,
+                                                     .instance = instance,
+                                                     .place = "process " + std::to_string(instance),
+                                                     .one_place = one_place},
+                                   wire, net.clock(), seen);
     wire.events = claim.get();
     wire.endpoint = net.Join([](const std::string&) { return true; }, wire);
     wire.endpoint->Connect();
@@ -71,8 +72,8 @@ TEST_GROUP(JobClaim) {
   net::LoopbackNet net{7, 1 << 20};
   std::vector<std::unique_ptr<Candidate>> servers;
 
-  Candidate& Start(uint64_t epoch, uint64_t instance) {
-    servers.push_back(std::make_unique<Candidate>(net, epoch, instance));
+  Candidate& Start(uint64_t epoch, uint64_t instance, bool one_place = false) {
+    servers.push_back(std::make_unique<Candidate>(net, epoch, instance, one_place));
     return *servers.back();
   }
   void Run(int64_t ns) {
@@ -154,6 +155,30 @@ TEST(JobClaim, SentAwayByItsDoubleTheNewcomerGivesWayAndTheOldOneStays) {
   Candidate& newcomer = Start(1, 20);
   newcomer.claim->Disconnected(Status::Taken("sent away"));
   STRCMP_CONTAINS("ANOTHER_SERVER", newcomer.claim->lost().message().c_str());
+}
+
+TEST(JobClaim, HungUpOnTwiceWhereThereIsOnePlaceTheNewcomerGivesWay) {
+  const Status hung_up = Status::Unavailable("closed the connection");
+  Candidate& newcomer = Start(1, 20, /*one_place=*/true);
+  Run(kSecond);  // where there is more than one place it would have the job by now
+  CHECK_FALSE(newcomer.claim->held());
+  newcomer.claim->Disconnected(hung_up);
+  newcomer.claim->Disconnected(hung_up);  // an attempt that failed says nothing
+  CHECK_TRUE(newcomer.claim->lost().ok());
+  newcomer.claim->Connected({.payload_bytes = 1 << 20});
+  newcomer.claim->Disconnected(hung_up);
+  STRCMP_CONTAINS("ANOTHER_SERVER", newcomer.claim->lost().message().c_str());
+}
+
+TEST(JobClaim, WhoHasTheJobKeepsItHoweverOftenTheBrokerHangsUp) {
+  Candidate& server = Start(1, 20, /*one_place=*/true);
+  Run(3 * kSecond);
+  CHECK_TRUE(server.claim->held());
+  for (int i = 0; i < 5; ++i) {
+    server.claim->Disconnected(Status::Unavailable("closed the connection"));
+    server.claim->Connected({.payload_bytes = 1 << 20});
+  }
+  CHECK_TRUE(server.claim->lost().ok());
 }
 
 }  // namespace weft::ps
