@@ -36,11 +36,13 @@ AttackedCluster::AttackedCluster() {
     // The one line added: $SYS speaks every second, so that nobody waits long for it.
     return ReadAll(made->broker_config()) + "sys_interval 1\n";
   });
-  server_ = Join(ps::kServerUser);
-  victim_ = Join("victim");
+  // However long a test takes, they are missed after a minute and a half.
+  server_ = Join(ps::kServerUser, {.keepalive_s = 60});
+  victim_ = Join("victim", {.keepalive_s = 60});
   for (const char* lane : {"ctl", "push", "telemetry"}) {
     Insist(server_->Subscribe(std::string("weft/job/+/") + lane, 1) == 1, "no subscription");
   }
+  Insist(server_->Subscribe("weft/job/servers", 1) == 1, "no subscription");
   Insist(victim_->Subscribe("weft/job/victim/pull", 1) == 1, "no subscription");
 }
 

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weft cluster` as it is typed, and what it answers to mistakes; and the whole way from an empty
-// folder to a device that trains over mutual TLS.
+// `weft cluster` as it is typed, and what it answers to mistakes.
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tests/apps/typed.h"
-#include "tests/edge/child_process.h"
-#include "tests/edge/typed_edge.h"
-#include "tests/mqtt/broker.h"
 
 #include <CppUTest/TestHarness.h>
 
@@ -20,61 +16,6 @@ void CheckRefused(const std::vector<std::string>& arguments, const std::string& 
   CHECK(IsOneLineRefusal(typed));
   STRCMP_CONTAINS(words.c_str(), typed.err.c_str());
 }
-
-// One device enrolled in a cluster whose broker runs, with lenet5 to train.
-struct RunningCluster {
-  const std::string& folder;
-  const apps::ScratchFolder& scratch;
-  const std::string device = scratch.Path("device");
-  int rounds;
-  const EdgeFolder edge = {};
-  const net::Broker broker{[this](int port) { return Init(port); }};
-
-  RunningCluster(const std::string& folder_in, const apps::ScratchFolder& scratch_in, int rounds_in)
-      : folder(folder_in), scratch(scratch_in), rounds(rounds_in) {
-    CHECK_EQUAL(
-        0, Type({"cluster", "add", "pi1", "--dir", folder, "--data", "synthetic:1x28x28:10:64"})
-               .exit_code);
-    const EdgeAnswer enrolled =
-        EdgeFolder::Type({"enrol", folder + "/devices/pi1/pi1.tar", "--into", device});
-    STRCMP_EQUAL("", enrolled.err.c_str());
-    STRCMP_CONTAINS("systemctl enable --now weft-edge", enrolled.out.c_str());
-  }
-
-  std::string Init(int port) const {
-    std::filesystem::remove_all(folder);
-    const Typed init = Type({"cluster",
-                             "init",
-                             folder,
-                             "--host",
-                             "127.0.0.1",
-                             "--port",
-                             std::to_string(port),
-                             "--job",
-                             "digits",
-                             "--model",
-                             "lenet5",
-                             "--input",
-                             "1x28x28",
-                             "--classes",
-                             "10",
-                             "--rounds",
-                             std::to_string(rounds),
-                             "--batch",
-                             "4",
-                             "--state",
-                             scratch.Path("state")});
-    STRCMP_EQUAL("", init.err.c_str());
-    return ReadAll(folder + "/broker/mosquitto.conf");
-  }
-  std::vector<std::string> Server() const {
-    return PsCommand({"serve", "--config", folder + "/server/ps.toml", "--json"});
-  }
-  std::vector<std::string> Worker() const {
-    return EdgeCommand({"train", "--config", device + "/edge.toml", "--backend", "ref", "--threads",
-                        "1", "--json"});
-  }
-};
 
 }  // namespace
 
@@ -165,28 +106,6 @@ TEST(ClusterCommand, AFolderThatIsDamagedIsToldOf) {
   CheckRefused({"cluster", "add", "pi1", "--dir", folder}, "an authority's certificate");
   WriteAll(folder + "/cluster.toml", "host = 5");
   CheckRefused({"cluster", "list", "--dir", folder}, "cluster.toml");
-}
-
-TEST(ClusterCommand, FromNothingToADeviceThatTrainsOverMutualTls) {
-  const RunningCluster cluster(folder, scratch, 5);
-  ChildProcess server(cluster.Server());
-  ChildProcess worker(cluster.Worker());
-  CHECK_EQUAL(0, worker.Wait());
-  CHECK_EQUAL(0, server.Wait());
-}
-
-// The broker goes by the servers' one certificate, so each of them takes the other's place.
-TEST(ClusterCommand, ASecondServerIsRefusedAndTheJobGoesOn) {
-  const RunningCluster cluster(folder, scratch, 300);
-  ChildProcess server(cluster.Server());
-  ChildProcess worker(cluster.Worker());
-  CHECK_TRUE(server.NextLine().has_value());
-  std::vector<std::string> again = cluster.Server();
-  again.insert(again.end(), {"--state", scratch.Path("another")});
-  ChildProcess second(again);
-  CHECK_EQUAL(1, second.Wait());
-  CHECK_EQUAL(0, worker.Wait());
-  CHECK_EQUAL(0, server.Wait());
 }
 
 }  // namespace weft::apps

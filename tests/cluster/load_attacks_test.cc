@@ -127,14 +127,10 @@ void CheckFloodIsBounded(int qos) {
   const int64_t before = BrokerBytes();
   for (int i = 0; i < 2'000; ++i) {
     mallory->Publish({.topic = "weft/job/mallory/push", .payload = payload, .qos = qos});
-    if (i % 100 != 0) continue;
-    cluster.server().Ping();  // however long this takes, the others are there
-    cluster.victim().Ping();
   }
   CHECK(mallory->Alive());
   CHECK(BrokerBytes() < before + 64 * kMiB);
-  while (cluster.server().Drain() > 0) {
-  }
+  cluster.server().Drain();
   cluster.CheckNobodyHeard(*mallory);
 }
 

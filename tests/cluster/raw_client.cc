@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/err.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -93,11 +94,11 @@ RawClient::RawClient(int port, const RawTls* tls) {
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   address.sin_port = htons(static_cast<uint16_t>(port));
-  const int at_once = 1;
-  setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof(at_once));
   const timeval patience{.tv_sec = kPatienceS, .tv_usec = 0};
   setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
   setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+  const int at_once = 1;
+  setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof(at_once));
   open_ = connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
   if (!open_ || tls == nullptr) return;
   context_ = SSL_CTX_new(TLS_client_method());
@@ -177,21 +178,18 @@ std::optional<RawPacket> RawClient::Next() {
   return packet;
 }
 
-// Acknowledges and keeps what is published to us meanwhile.
+void RawClient::Acknowledge(const RawPacket& publish) {
+  if ((publish.flags & 6) == 0) return;  // QoS 0
+  const size_t topic = static_cast<size_t>(Byte(publish.body, 0)) << 8 | Byte(publish.body, 1);
+  Send(Packet(kPuback, 0, publish.body.substr(2 + topic, 2)));
+}
+
+// Keeps what is published to us meanwhile.
 std::optional<RawPacket> RawClient::Await(int type) {
   while (std::optional<RawPacket> packet = Next()) {
-    if (packet->type == kPublish) {
-      const size_t topic = static_cast<size_t>(Byte(packet->body, 0)) << 8 | Byte(packet->body, 1);
-      if ((packet->flags & 6) != 0) {
-        Send(Packet(kPuback, 0, packet->body.substr(2 + topic, 2)));
-      }
-      if (type != kPublish) {
-        heard_.push_back(std::move(*packet));
-        continue;
-      }
-    }
-    if (packet->type == kPong) --unanswered_pings_;
+    if (packet->type == kPublish) Acknowledge(*packet);
     if (packet->type == type || packet->type == kDisconnect) return packet;
+    if (packet->type == kPublish) heard_.push_back(std::move(*packet));
   }
   return std::nullopt;
 }
@@ -245,25 +243,21 @@ std::vector<std::string> RawClient::HearUntil(const std::string& marker) {
   }
 }
 
-void RawClient::Ping() {
-  Send(Packet(kPing, 0, ""));
-  ++unanswered_pings_;
-}
-
 bool RawClient::Alive() {
-  Ping();
-  while (unanswered_pings_ > 0) {
-    const std::optional<RawPacket> answer = Await(kPong);
-    if (!answer || answer->type != kPong) return false;
-  }
-  return true;
+  Send(Packet(kPing, 0, ""));
+  const std::optional<RawPacket> answer = Await(kPong);
+  return answer && answer->type == kPong;
 }
 
-size_t RawClient::Drain() {
-  Alive();
-  const size_t count = heard_.size();
+void RawClient::Drain() {
+  constexpr int kSilenceMs = 1'000;
   heard_.clear();
-  return count;
+  pollfd waiting{.fd = socket_, .events = POLLIN, .revents = 0};
+  while (!read_.empty() || SSL_pending(ssl_) > 0 || poll(&waiting, 1, kSilenceMs) > 0) {
+    const std::optional<RawPacket> packet = Next();
+    if (!packet) return;
+    if (packet->type == kPublish) Acknowledge(*packet);
+  }
 }
 
 int RawClient::SentAwayWith() {

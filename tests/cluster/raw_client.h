@@ -84,17 +84,17 @@ class RawClient {
   // Topics of what arrives, until one has the payload `marker`, which is not among them; "ended" as
   // the last if it never does.
   std::vector<std::string> HearUntil(const std::string& marker);
-  // Lets the broker know that this client is there; reads nothing.
-  void Ping();
-  // Whether every PING is answered; messages on the way are kept for HearUntil.
+  // Whether a PING is answered; messages on the way are kept for HearUntil.
   bool Alive();
-  // Takes what has arrived, lets the broker send more of what it has for us, and returns how many
-  // messages that were: 0 once it has no more.
-  size_t Drain();
+  // Messages that are kept.
+  size_t waiting() const { return heard_.size(); }
+  // Takes all that the broker has for us, until nothing has come for a second.
+  void Drain();
   // The reason of the broker's DISCONNECT, or of its hanging up without one: -1. Waits for either.
   int SentAwayWith();
 
  private:
+  void Acknowledge(const RawPacket& publish);
   std::optional<RawPacket> Await(int type);
   bool Fill(size_t size);
 
@@ -105,7 +105,6 @@ class RawClient {
   int version_ = 5;
   bool session_present_ = false;
   uint16_t packet_id_ = 0;
-  int unanswered_pings_ = 0;
   std::string read_;
   std::vector<RawPacket> heard_;  // publishes that came while something else was awaited
 };

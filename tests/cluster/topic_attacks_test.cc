@@ -52,6 +52,10 @@ TEST(AttackByPublishing, ParametersToItselfAsTheServerWould) {
   CheckPublishBlocked({.topic = "weft/job/mallory/pull"});
 }
 TEST(AttackByPublishing, UnderTheServersName) { CheckPublishBlocked({.topic = "weft/job/ps/ctl"}); }
+TEST(AttackByPublishing, WhereServersTellEachOtherThatTheyAreThere) {
+  CheckPublishBlocked({.topic = "weft/job/servers", .qos = 0});
+  CheckPublishBlocked({.topic = "weft/job/servers"});
+}
 TEST(AttackByPublishing, InAnotherJobUnderItsOwnName) {
   CheckPublishBlocked({.topic = "weft/other/mallory/push"});
 }
@@ -135,6 +139,9 @@ TEST(AttackByWill, OnAnotherDevicesControlAtQos0) {
 }
 TEST(AttackByWill, OnAnotherDevicesControlAtQos1) {
   CheckWillBlocked({.will_topic = "weft/job/victim/ctl"});
+}
+TEST(AttackByWill, WhereServersTellEachOtherThatTheyAreThere) {
+  CheckWillBlocked({.will_topic = "weft/job/servers"});
 }
 TEST(AttackByWill, AsParametersToAnotherDevice) {
   CheckWillBlocked({.will_topic = "weft/job/victim/pull"});
