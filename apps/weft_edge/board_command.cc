@@ -53,9 +53,11 @@ Status ShowBoard(const BoardFlags& flags, Console& console, const std::atomic<bo
   if (!board.ok()) return board.status();
   BoardReport report{.board = std::move(board).value(), .models = {}};
   const SteadyClock clock;
+  const int64_t begin = clock.NowNs();
   if (Status status = FindFits(flags, clock, report); !status.ok()) return status;
   if (flags.measure) {
-    const Status status = MeasureSpeeds(report, flags.measure_seconds, clock, stop);
+    const int64_t end = begin + static_cast<int64_t>(1e9 * flags.measure_seconds);
+    const Status status = MeasureSpeeds(report, end, clock, stop);
     if (!status.ok()) return status;
   }
   if (flags.json) {
@@ -78,7 +80,7 @@ Command AddBoardCommand(CLI::App& app, const std::atomic<bool>& stop) {
                     "Look at DIR/proc and DIR/sys instead of this machine's");
   board->add_option("--model", flags->model, "Only this model of the zoo");
   board->add_flag("--measure", flags->measure, "Train each for a while, to see how fast");
-  board->add_option("--measure-seconds", flags->measure_seconds, "Time for that, in all")
+  board->add_option("--measure-seconds", flags->measure_seconds, "Time for all that")
       ->check(PositiveUpTo(86400))
       ->capture_default_str();
   board->add_flag("--json", flags->json, "One JSON object on stdout");

@@ -17,6 +17,7 @@ struct Candidate {
 // Steps of `model` in batches of `batch` until `ns` are over, but one after the warm-up at least.
 Result<int64_t> StepNs(const BoardReport& report, const BoardModel& model, int batch, int64_t ns,
                        const Clock& clock, const std::atomic<bool>& stop) {
+  constexpr int kMostSteps = 30;
   const int64_t begin = clock.NowNs();
   Result<std::unique_ptr<BenchNetwork>> bench =
       BenchNetwork::Create({.model = model.name,
@@ -28,7 +29,7 @@ Result<int64_t> StepNs(const BoardReport& report, const BoardModel& model, int b
                            clock);
   if (!bench.ok()) return bench.status();
   std::vector<int64_t> steps;
-  for (int step = 0; step < 2 || (clock.NowNs() - begin < ns && step < 1000); ++step) {
+  for (int step = 0; step < 2 || (clock.NowNs() - begin < ns && step <= kMostSteps); ++step) {
     const Result<BenchNetwork::StepTimes> times = (*bench)->LocalStep(step);
     if (!times.ok()) return times.status();
     if (step > 0) steps.push_back(times->total_ns);
@@ -40,7 +41,7 @@ Result<int64_t> StepNs(const BoardReport& report, const BoardModel& model, int b
 
 }  // namespace
 
-Status MeasureSpeeds(BoardReport& report, double seconds, const Clock& clock,
+Status MeasureSpeeds(BoardReport& report, int64_t end_ns, const Clock& clock,
                      const std::atomic<bool>& stop) {
   std::vector<Candidate> candidates;
   for (BoardModel& model : report.models) {
@@ -51,21 +52,30 @@ Status MeasureSpeeds(BoardReport& report, double seconds, const Clock& clock,
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.work < b.work; });
-  const int64_t end = clock.NowNs() + static_cast<int64_t>(1e9 * seconds);
-  double ns_per_work = 0;  // of the slowest so far: what is to be expected of the next
+  double ns_per_work = 0;  // of the last one: what is to be expected of the next
   for (size_t i = 0; i < candidates.size() && !stop; ++i) {
     const Candidate& candidate = candidates[i];
-    const int64_t left = end - clock.NowNs();
-    const int64_t share = left / static_cast<int64_t>(candidates.size() - i);
-    int batch = candidate.model->fit->batch;
+    const int64_t left = end_ns - clock.NowNs();
+    const auto share = static_cast<double>(left) / static_cast<double>(candidates.size() - i);
     // A warm-up and a step, and the time to make the network.
-    const auto expected = [&] { return 3 * ns_per_work * candidate.work * batch; };
-    while (batch > 1 && expected() > static_cast<double>(share)) batch /= 2;
-    if (left <= 0 || expected() > static_cast<double>(left)) break;
-    const Result<int64_t> ns = StepNs(report, *candidate.model, batch, share, clock, stop);
-    if (!ns.ok()) return ns.status();
-    candidate.model->speed = {batch, 1e9 * batch / static_cast<double>(*ns)};
-    ns_per_work = std::max(ns_per_work, static_cast<double>(*ns) / (candidate.work * batch));
+    const auto expected = [&](int batch) { return 3 * ns_per_work * candidate.work * batch; };
+    const auto measure = [&](int batch, double ns) {
+      const Result<int64_t> step =
+          StepNs(report, *candidate.model, batch, static_cast<int64_t>(ns), clock, stop);
+      if (!step.ok()) return step.status();
+      candidate.model->speed = {batch, 1e9 * batch / static_cast<double>(*step)};
+      ns_per_work = static_cast<double>(*step) / (candidate.work * batch);
+      return Status::Ok();
+    };
+    if (left <= 0 || expected(1) > static_cast<double>(left)) break;
+    int batch = candidate.model->fit->batch;
+    if (expected(batch) > share && batch > 1) {
+      // One image tells more than another model did.
+      if (Status status = measure(1, 0); !status.ok()) return status;
+      while (batch > 1 && expected(batch) > share) batch /= 2;
+      if (batch == 1) continue;
+    }
+    if (Status status = measure(batch, share); !status.ok()) return status;
   }
   report.measured = true;
   return Status::Ok();
