@@ -3,9 +3,11 @@
 
 #include <unistd.h>
 
+#include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
+#include <thread>
 
 namespace weft::apps {
 namespace {
@@ -47,7 +49,13 @@ MemoryCgroup::MemoryCgroup(int64_t limit_bytes) {
 }
 
 MemoryCgroup::~MemoryCgroup() {
-  if (!folder_.empty()) rmdir(folder_.c_str());
+  if (folder_.empty()) return;
+  // For a moment a group still counts a process that is gone already.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  while (rmdir(folder_.c_str()) != 0 && errno == EBUSY &&
+         std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
 }
 
 std::vector<std::string> MemoryCgroup::Inside(const std::vector<std::string>& command) const {
