@@ -38,6 +38,9 @@ class Mailbox {
  public:
   static constexpr int64_t kMessageOverhead = 512;  // counted for each, so that small ones end, too
   static constexpr size_t kLongestTopic = 200;
+  // What a PUBLISH adds to its payload at most: its topic and a few bytes. The library's own check
+  // is off by one just below the limit, and then it aborts; it never gets to see such a message.
+  static constexpr int64_t kPacketOverhead = kLongestTopic + 56;
 
   struct Outgoing {
     std::string topic;

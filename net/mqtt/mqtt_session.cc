@@ -21,9 +21,6 @@ namespace weft::net {
 namespace {
 
 constexpr int64_t kMsNs = 1'000'000;
-// What a PUBLISH adds to its payload at most: its topic and a few bytes. The library's own check is
-// off by one just below the limit, and then it aborts; it never gets to see such a message.
-constexpr int64_t kPacketOverhead = Mailbox::kLongestTopic + 56;
 constexpr int kReadsInARow = 16;
 
 // The library makes its TLS tables ready in the first connection, without a lock.
@@ -89,8 +86,9 @@ Status MqttSession::Open(const std::string& address, int64_t until_ns, bool& rea
   if (Status status = await(connack_); !status.ok()) return status;
   if (connack_ != MQTT_RC_SUCCESS) return ConnectRefused(setting_, connack_);
   tls_complaints_.clear();
-  limits_.payload_bytes = std::min({most_packet_bytes_ - kPacketOverhead, setting_.payload_bytes,
-                                    setting_.outgoing_bytes - Mailbox::kMessageOverhead});
+  limits_.payload_bytes =
+      std::min({most_packet_bytes_ - Mailbox::kPacketOverhead, setting_.payload_bytes,
+                setting_.outgoing_bytes - Mailbox::kMessageOverhead});
   if (limits_.payload_bytes < 1) {
     return Status::InvalidInput("the broker at " + BrokerName(setting_) + " takes packets of " +
                                 std::to_string(most_packet_bytes_) +

@@ -1,35 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a connection is set up with the library: its options, and its callbacks.
+// How a connection is set up with the library: its callbacks.
 #include <mosquitto.h>
 #include <mqtt_protocol.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <mutex>
 
+#include "net/mqtt/mqtt_client.h"
 #include "net/mqtt/mqtt_reasons.h"
 #include "net/mqtt/mqtt_session.h"
 
 namespace weft::net {
-
-namespace {
-
-constexpr int64_t kLargestPacket = 268'435'455;  // MQTT has no larger ones
-// Packet ids are 16 bits, and the library does not check that one is free.
-constexpr int64_t kMostInFlight = 1'000;
-
-void PrepareLibrary() {
-  static std::once_flag once;
-  std::call_once(once, [] { mosquitto_lib_init(); });
-}
-
-bool CanRead(const std::string& path) { return access(path.c_str(), R_OK) == 0; }
-
-// A key under a password is refused; otherwise the TLS library would ask for it at the terminal.
-int NoPassword(char*, int, int, void*) { return 0; }
-
-}  // namespace
 
 // Inside these nothing is done but to note what there is.
 struct MqttSession::Callbacks {
@@ -45,7 +25,7 @@ struct MqttSession::Callbacks {
     session.most_packet_bytes_ = std::min<int64_t>(packet, kLargestPacket);
     uint16_t in_flight = kMostInFlight;
     mosquitto_property_read_int16(properties, MQTT_PROP_RECEIVE_MAXIMUM, &in_flight, false);
-    session.most_in_flight_ = static_cast<size_t>(std::clamp<int64_t>(in_flight, 1, kMostInFlight));
+    session.most_in_flight_ = static_cast<size_t>(std::clamp<int>(in_flight, 1, kMostInFlight));
   }
 
   static void OnSubscribe(mosquitto*, void* self, int, int count, const int* granted,
@@ -102,42 +82,15 @@ struct MqttSession::Callbacks {
 };
 
 Status MqttSession::Prepare() {
-  PrepareLibrary();
   mosquitto_destroy(mosq_);
-  mosq_ = mosquitto_new(setting_.client_id.c_str(), /*clean_start=*/true, this);
-  if (mosq_ == nullptr) {
-    return Status::Unavailable("there is no memory or no descriptor left for a connection");
-  }
-  mosquitto_int_option(mosq_, MOSQ_OPT_PROTOCOL_VERSION, MQTT_PROTOCOL_V5);
-  mosquitto_int_option(mosq_, MOSQ_OPT_TCP_NODELAY, 1);
-  mosquitto_int_option(mosq_, MOSQ_OPT_RECEIVE_MAXIMUM, setting_.receive_maximum);
-  mosquitto_int_option(mosq_, MOSQ_OPT_SEND_MAXIMUM, kMostInFlight);
+  mosq_ = nullptr;
+  if (Status status = NewClient(setting_, this, mosq_); !status.ok()) return status;
   mosquitto_connect_v5_callback_set(mosq_, Callbacks::OnConnect);
   mosquitto_subscribe_v5_callback_set(mosq_, Callbacks::OnSubscribe);
   mosquitto_publish_v5_callback_set(mosq_, Callbacks::OnPublish);
   mosquitto_message_v5_callback_set(mosq_, Callbacks::OnMessage);
   mosquitto_disconnect_v5_callback_set(mosq_, Callbacks::OnDisconnect);
-  if (!setting_.username.empty()) {
-    mosquitto_username_pw_set(mosq_, setting_.username.c_str(), nullptr);
-  }
-  if (!setting_.will_topic.empty()) {
-    mosquitto_will_set_v5(
-        mosq_, setting_.will_topic.c_str(), static_cast<int>(setting_.will_payload.size()),
-        setting_.will_payload.bytes().data(), /*qos=*/1, /*retain=*/false, nullptr);
-  }
-  if (!tls()) return Status::Ok();
-
-  mosquitto_log_callback_set(mosq_, Callbacks::OnLog);
-  for (const std::string& file : {setting_.ca_file, setting_.certificate_file, setting_.key_file}) {
-    if (!file.empty() && !CanRead(file)) return Status::NotFound(file + " cannot be read");
-  }
-  const bool with_certificate = !setting_.certificate_file.empty();
-  const int rc =
-      mosquitto_tls_set(mosq_, setting_.ca_file.c_str(), nullptr,
-                        with_certificate ? setting_.certificate_file.c_str() : nullptr,
-                        with_certificate ? setting_.key_file.c_str() : nullptr, NoPassword);
-  if (rc != MOSQ_ERR_SUCCESS) return Explain(rc, errno);
-  mosquitto_tls_opts_set(mosq_, /*verify=*/1, "tlsv1.2", nullptr);  // or later
+  if (tls()) mosquitto_log_callback_set(mosq_, Callbacks::OnLog);
   return Status::Ok();
 }
 
