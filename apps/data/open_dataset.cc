@@ -36,4 +36,14 @@ Result<std::unique_ptr<train::Dataset>> OpenDataset(const std::string& spec, Spl
                               "synthetic:CxHxW:CLASSES[:SIZE]");
 }
 
+Status CheckFits(const train::Dataset& set, const std::string& spec, int64_t classes,
+                 int64_t channels) {
+  const int64_t set_channels = set.image_shape()[0];
+  if (set.classes() == classes && set_channels == channels) return Status::Ok();
+  return Status::InvalidInput("the job trains on " + std::to_string(classes) + " classes and " +
+                              std::to_string(channels) + " channels, and " + spec + " has " +
+                              std::to_string(set.classes()) + " and " +
+                              std::to_string(set_channels));
+}
+
 }  // namespace weft::apps

@@ -19,4 +19,9 @@ enum class Split { kTrain, kTest };
 // are opened only when read, so a damaged one is reported then, and alone.
 Result<std::unique_ptr<train::Dataset>> OpenDataset(const std::string& spec, Split split);
 
+// InvalidInput if a model of so many classes and channels cannot learn from `set`, which `spec`
+// named. Height and width do not matter: images are resized.
+Status CheckFits(const train::Dataset& set, const std::string& spec, int64_t classes,
+                 int64_t channels);
+
 }  // namespace weft::apps

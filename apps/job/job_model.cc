@@ -6,7 +6,9 @@
 #include <string>
 
 #include "apps/files/sha256.h"
+#include "core/hex_text.h"
 #include "core/model/units.h"
+#include "core/model/zoo.h"
 
 namespace weft::apps {
 namespace {
@@ -46,6 +48,18 @@ net::ModelHash ArchitectureHash(const model::Graph& graph) {
   Sha256 sha;
   sha.Add(std::as_bytes(std::span(text)));
   return sha.Finish();
+}
+
+Result<model::Graph> BuildJobModel(const net::Welcome& job) {
+  Result<model::Graph> graph =
+      model::BuildModel(job.model, {.classes = static_cast<int>(job.classes),
+                                    .input = {job.input[0], job.input[1], job.input[2]}});
+  if (!graph.ok()) return graph.status();
+  const net::ModelHash hash = ArchitectureHash(*graph);
+  if (hash == job.model_hash) return graph;
+  return Status::InvalidInput("the server's " + job.model + " is " + HexText(job.model_hash) +
+                              " and this device's is " + HexText(hash) +
+                              "; install the same version on both");
 }
 
 UnitTensors::UnitTensors(train::Parameters& parameters) : parameters_(parameters) {

@@ -61,6 +61,10 @@ class Question final : public net::TransportEvents {
 
 }  // namespace
 
+net::Payload JobQuestion(const net::Header& from, const std::string& software) {
+  return net::Encode({.header = from, .body = net::Hello{.batch = 1, .software = software}});
+}
+
 Result<JobAnswer> AskForJob(const net::WorkerSession::Setting& worker, net::Transport& transport,
                             const Clock& clock, const Logger& log, ServiceManager& manager,
                             const std::atomic<bool>& stop) {
@@ -76,9 +80,7 @@ Result<JobAnswer> AskForJob(const net::WorkerSession::Setting& worker, net::Tran
                                .shards = static_cast<uint16_t>(worker.shards),
                                .worker = worker.worker,
                                .incarnation = worker.incarnation};
-      transport.Publish(question.Topic(net::Lane::kControl),
-                        net::Encode({.header = header,
-                                     .body = net::Hello{.batch = 1, .software = worker.software}}));
+      transport.Publish(question.Topic(net::Lane::kControl), JobQuestion(header, worker.software));
       next_ask_ns = now + pause_ns;
       pause_ns = std::min(2 * pause_ns, 2 * kSecond);
       if (!told && now - begin_ns > 5 * kSecond) {

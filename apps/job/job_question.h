@@ -20,6 +20,9 @@ struct JobAnswer {
   net::ConnectionLimits limits = {};  // of the connection it came by
 };
 
+// The question, as a worker's Hello that does not join. `from` needs no epoch and no round.
+net::Payload JobQuestion(const net::Header& from, const std::string& software);
+
 // Waits for broker and server as long as it takes, telling `log` what it waits for and `manager`
 // that it is alive. InvalidInput: the server does not want us. Unavailable: `stop` was set.
 Result<JobAnswer> AskForJob(const net::WorkerSession::Setting& worker, net::Transport& transport,

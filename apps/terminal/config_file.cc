@@ -30,22 +30,25 @@ Result<std::vector<std::string>> FlagOf(const std::string& path, const std::stri
 
 }  // namespace
 
-Result<std::vector<std::string>> WithConfigFile(const std::vector<std::string>& arguments) {
-  std::vector<std::string> all;
-  std::string path;
-  bool named = false;
+SplitArguments SplitConfigFile(const std::vector<std::string>& arguments) {
+  SplitArguments split;
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (arguments[i].starts_with("--config=")) {
-      path = arguments[i].substr(std::string("--config=").size());
-      named = true;
+      split.config_file = arguments[i].substr(std::string("--config=").size());
     } else if (arguments[i] == "--config" && i + 1 < arguments.size()) {
-      path = arguments[++i];
-      named = true;
+      split.config_file = arguments[++i];
     } else {
-      all.push_back(arguments[i]);
+      split.others.push_back(arguments[i]);
     }
   }
-  if (!named) return all;
+  return split;
+}
+
+Result<std::vector<std::string>> WithConfigFile(const std::vector<std::string>& arguments) {
+  SplitArguments split = SplitConfigFile(arguments);
+  if (!split.config_file) return split.others;
+  const std::string path = *split.config_file;
+  std::vector<std::string>& all = split.others;
   toml::table table;
   try {
     table = toml::parse_file(path);

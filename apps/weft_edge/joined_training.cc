@@ -14,6 +14,7 @@
 #include "apps/files/sha256.h"
 #include "apps/job/job_model.h"
 #include "apps/job/job_question.h"
+#include "apps/job/running_mark.h"
 #include "apps/profile/profile_file.h"
 #include "apps/profile/trace_file.h"
 #include "apps/weft_edge/job_channel.h"
@@ -22,7 +23,6 @@
 #include "apps/weft_edge/room.h"
 #include "apps/weft_edge/round_display.h"
 #include "core/hex_text.h"
-#include "core/model/zoo.h"
 #include "net/mqtt/mqtt_transport.h"
 
 namespace weft::apps {
@@ -77,6 +77,7 @@ class JoinedTraining {
                                       net::Lane::kControl);
     broker->will_payload = net::WorkerSession::LastWill(worker_, 0);
     broker->seed = worker_.incarnation;
+    running_.emplace(flags_.broker.broker, flags_.worker);
     Result<std::unique_ptr<net::MqttTransport>> transport =
         net::MqttTransport::Create(clock_, *broker);
     if (!transport.ok()) return transport.status();
@@ -92,9 +93,7 @@ class JoinedTraining {
   }
 
   Status BuildModel() {
-    Result<model::Graph> graph =
-        model::BuildModel(job_.model, {.classes = static_cast<int>(job_.classes),
-                                       .input = {job_.input[0], job_.input[1], job_.input[2]}});
+    Result<model::Graph> graph = BuildJobModel(job_);
     if (!graph.ok()) return graph.status();
     graph_ = std::make_unique<model::Graph>(std::move(graph).value());
     // The parameters themselves, those coming in and the gradients going out.
@@ -106,14 +105,8 @@ class JoinedTraining {
     Result<net::WireLayout> layout = WireLayoutOf(*graph_);
     if (!layout.ok()) return layout.status();
     layout_ = std::make_unique<net::WireLayout>(std::move(layout).value());
-    worker_.model_hash = ArchitectureHash(*graph_);
+    worker_.model_hash = job_.model_hash;
     worker_.batch = static_cast<uint32_t>(batch_);
-    if (worker_.model_hash != job_.model_hash) {
-      return Status::InvalidInput(
-          fmt::format("the server's {} is {} and this device's is {}; install the same version on "
-                      "both",
-                      job_.model, HexText(job_.model_hash), HexText(worker_.model_hash)));
-    }
     return Status::Ok();
   }
 
@@ -303,6 +296,7 @@ class JoinedTraining {
   net::Welcome job_;
   net::ConnectionLimits limits_;
   int batch_ = 0;
+  std::optional<RunningMark> running_;
   std::unique_ptr<net::MqttTransport> transport_;
   std::unique_ptr<model::Graph> graph_;
   std::unique_ptr<train::Parameters> parameters_;

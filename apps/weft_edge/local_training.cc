@@ -71,15 +71,7 @@ class LocalTraining {
   }
 
   Status BuildGraph() {
-    // Channels and classes are the data's, height and width the model's: images are resized.
-    Shape input;
-    for (const model::ZooEntry& entry : model::Zoo()) {
-      if (entry.name == flags_.model) {
-        input = {train_set_->image_shape()[0], entry.input[1], entry.input[2]};
-      }
-    }
-    Result<model::Graph> graph =
-        model::BuildModel(flags_.model, {.classes = train_set_->classes(), .input = input});
+    Result<model::Graph> graph = BuildLocalModel(flags_.model, *train_set_);
     if (!graph.ok()) return graph.status();
     graph_ = std::make_unique<model::Graph>(std::move(graph).value());
     return Status::Ok();
@@ -372,6 +364,14 @@ class LocalTraining {
 };
 
 }  // namespace
+
+Result<model::Graph> BuildLocalModel(const std::string& name, const train::Dataset& set) {
+  Shape input;
+  for (const model::ZooEntry& entry : model::Zoo()) {
+    if (entry.name == name) input = {set.image_shape()[0], entry.input[1], entry.input[2]};
+  }
+  return model::BuildModel(name, {.classes = set.classes(), .input = input});
+}
 
 Status TrainLocally(const TrainFlags& flags, Console& console, const std::atomic<bool>& stop) {
   return LocalTraining(flags, console, stop).Run();

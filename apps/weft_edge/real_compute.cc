@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/weft_edge/real_compute.h"
 
-#include <fmt/format.h>
-
 #include <optional>
 
 #include "apps/compute/compute_stack.h"
@@ -77,11 +75,9 @@ class RealCompute final : public RoundCompute {
     Result<std::unique_ptr<train::Dataset>> opened = OpenDataset(p_.flags.data, Split::kTrain);
     if (!opened.ok()) return opened.status();
     train_set_ = std::move(opened).value();
-    if (train_set_->classes() != static_cast<int>(p_.job.classes) ||
-        train_set_->image_shape()[0] != static_cast<int64_t>(p_.job.input[0])) {
-      return Status::InvalidInput(fmt::format(
-          "the job trains on {} classes and {} channels, and {} has {} and {}", p_.job.classes,
-          p_.job.input[0], p_.flags.data, train_set_->classes(), train_set_->image_shape()[0]));
+    if (Status status = CheckFits(*train_set_, p_.flags.data, p_.job.classes, p_.job.input[0]);
+        !status.ok()) {
+      return status;
     }
     // What is asked for at the end is missed at the beginning.
     if (p_.flags.eval) return OpenDataset(p_.flags.data, Split::kTest).status();

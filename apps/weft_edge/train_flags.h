@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+// The flags of a training, for the command that does it and the one that examines it before.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
 #include "apps/job/broker_flags.h"
+
+namespace CLI {
+class App;
+}
 
 namespace weft::apps {
 
@@ -56,5 +61,8 @@ struct TrainFlags {
   std::string trace;
   std::string profile_out;
 };
+
+// All but --json, which each command explains for itself.
+void AddTrainFlags(CLI::App& command, TrainFlags& flags);
 
 }  // namespace weft::apps

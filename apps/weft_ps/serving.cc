@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
 #include <thread>
 
@@ -16,15 +17,15 @@
 #include "apps/files/model_weights.h"
 #include "apps/files/sha256.h"
 #include "apps/job/job_model.h"
+#include "apps/job/running_mark.h"
 #include "apps/job/service_manager.h"
 #include "apps/weft_ps/metrics_port.h"
+#include "apps/weft_ps/served_job.h"
 #include "apps/weft_ps/serving_display.h"
 #include "cloud_ps/broker/broker_config.h"
 #include "cloud_ps/job_claim.h"
 #include "cloud_ps/server.h"
-#include "core/byte_size.h"
 #include "core/hex_text.h"
-#include "core/model/zoo.h"
 #include "core/thread_pool.h"
 #include "core/train/initialise.h"
 #include "net/mqtt/mqtt_transport.h"
@@ -34,23 +35,6 @@ namespace weft::apps {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
-// Slices are turned around one by one: finer ones than this gain nothing.
-constexpr int64_t kSlices = 512;
-constexpr int64_t kLeastSlice = 64 << 10;
-
-// "3x32x32"
-Result<Shape> ParseInput(const std::string& text) {
-  int c = 0;
-  int h = 0;
-  int w = 0;
-  int used = 0;
-  if (std::sscanf(text.c_str(), "%dx%dx%d%n", &c, &h, &w, &used) != 3 ||
-      static_cast<size_t>(used) != text.size() || c < 1 || h < 1 || w < 1) {
-    return Status::InvalidInput("--input '" + text +
-                                "' is not CHANNELSxHEIGHTxWIDTH, such as 3x32x32");
-  }
-  return Shape{c, h, w};
-}
 
 // For people who look for a server.
 std::string PlaceOfThisProcess() {
@@ -75,13 +59,7 @@ class Serving {
 
  private:
   Status BuildModel() {
-    model::ModelOptions options{.classes = flags_.classes};
-    if (!flags_.input.empty()) {
-      Result<Shape> input = ParseInput(flags_.input);
-      if (!input.ok()) return input.status();
-      options.input = *input;
-    }
-    Result<model::Graph> graph = model::BuildModel(flags_.model, options);
+    Result<model::Graph> graph = BuildServedModel(flags_);
     if (!graph.ok()) return graph.status();
     graph_ = std::make_unique<model::Graph>(std::move(graph).value());
     parameters_ = std::make_unique<train::Parameters>(*graph_);
@@ -96,12 +74,7 @@ class Serving {
   }
 
   Status PrepareOptimizer() {
-    Result<train::Optimizer> optimizer =
-        flags_.optimizer == "adamw"
-            ? train::Optimizer::Create(train::AdamW{.weight_decay = flags_.weight_decay})
-            : train::Optimizer::Create(train::Sgd{.momentum = flags_.momentum,
-                                                  .weight_decay = flags_.weight_decay,
-                                                  .nesterov = flags_.nesterov});
+    Result<train::Optimizer> optimizer = MakeOptimizer(flags_);
     if (!optimizer.ok()) return optimizer.status();
     optimizer_ = std::make_unique<train::Optimizer>(std::move(optimizer).value());
     Result<train::Schedule> schedule = train::ParseSchedule(flags_.schedule);
@@ -113,32 +86,10 @@ class Serving {
   Status PrepareSetting() {
     Result<Share> shard = ParseShare(flags_.shard, "--shard");
     if (!shard.ok()) return shard.status();
-    int64_t segment = 0;
-    int64_t window = 0;
-    int64_t slice = 0;
-    const struct {
-      const std::string& text;
-      const char* flag;
-      int64_t& bytes;
-    } sizes[] = {{flags_.segment, "--segment", segment},
-                 {flags_.window, "--window", window},
-                 {flags_.slice, "--slice", slice}};
-    for (const auto& size : sizes) {
-      if (size.text.empty()) continue;
-      Result<size_t> bytes = ParseBytes(size.text);
-      if (!bytes.ok()) return bytes.status().WithContext(size.flag);
-      size.bytes = static_cast<int64_t>(*bytes);
-    }
-    if (segment < 1024 || window < segment) {
-      return Status::InvalidInput(
-          "--segment must be at least 1KiB and --window at least a segment");
-    }
+    Result<MessageSizes> sizes = ParseSizes(flags_, *layout_);
+    if (!sizes.ok()) return sizes.status();
     if (flags_.worker_timeout_s < 2 * flags_.heartbeat_s) {
       return Status::InvalidInput("--worker-timeout must be at least twice --heartbeat");
-    }
-    if (slice == 0) {
-      const auto model = static_cast<int64_t>(sizeof(float)) * layout_->floats();
-      slice = std::max<int64_t>(model / kSlices, kLeastSlice);
     }
     Result<sched::Strategy> strategy =
         sched::ParseStrategy(flags_.strategy, sched::JobStrategies());
@@ -157,12 +108,12 @@ class Serving {
                         .label_smoothing = flags_.label_smoothing,
                         .heartbeat_ms = static_cast<uint32_t>(flags_.heartbeat_s * 1000),
                         .worker_timeout_ms = static_cast<uint32_t>(flags_.worker_timeout_s * 1000),
-                        .window_bytes = static_cast<uint64_t>(window),
-                        .segment_bytes = static_cast<uint64_t>(segment),
+                        .window_bytes = static_cast<uint64_t>(sizes->window),
+                        .segment_bytes = static_cast<uint64_t>(sizes->segment),
                         .model_hash = ArchitectureHash(*graph_),
                         .strategy = flags_.strategy,
                         .replan_rounds = static_cast<uint32_t>(flags_.replan_every)};
-    setting_.slice_floats = slice / static_cast<int64_t>(sizeof(float));
+    setting_.slice_floats = sizes->slice_floats;
     // The others are run as they were published: nothing goes out before all is summed.
     setting_.whole_versions = *strategy != sched::Strategy::kWeave;
     setting_.workers = flags_.workers;
@@ -218,6 +169,7 @@ class Serving {
       broker->subscriptions.push_back(net::AllWorkers(level, lane));
     }
     broker->seed = RandomNumber();
+    running_.emplace(flags_.broker.broker, broker->username);
     Result<std::unique_ptr<net::MqttTransport>> transport =
         net::MqttTransport::Create(clock_, *broker);
     if (!transport.ok()) return transport.status();
@@ -326,6 +278,7 @@ class Serving {
   std::unique_ptr<net::WireLayout> layout_;
   std::unique_ptr<ThreadPool> parallel_;
   std::unique_ptr<train::Optimizer> optimizer_;
+  std::optional<RunningMark> running_;
   std::atomic<net::MqttTransport*> wakes_ = nullptr;
   std::unique_ptr<net::MqttTransport> transport_;
   std::unique_ptr<ps::Server> server_;

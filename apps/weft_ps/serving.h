@@ -3,53 +3,12 @@
 #pragma once
 
 #include <atomic>
-#include <string>
 
-#include "apps/job/broker_flags.h"
 #include "apps/terminal/console.h"
+#include "apps/weft_ps/serve_flags.h"
 #include "core/status.h"
 
 namespace weft::apps {
-
-// What `weft-ps serve` was told. Empty strings and zeros mean "not given".
-struct ServeFlags {
-  BrokerFlags broker;
-  std::string job;
-  std::string shard = "0/1";
-  std::string state;  // folder
-  std::string model;
-  std::string input;  // CxHxW
-  int classes = 0;
-  int64_t rounds = 0;
-  int workers = 1;
-  int quorum = 0;  // 0: as many as workers
-  int max_workers = 1000;
-  double round_deadline_s = 0;
-  double worker_timeout_s = 10;
-  double heartbeat_s = 1;
-  int batch = 32;
-  std::string optimizer = "sgd";
-  double learning_rate = 0.05;
-  double momentum = 0.9;
-  bool nesterov = false;
-  double weight_decay = 5e-4;
-  double label_smoothing = 0;
-  std::string schedule = "cosine";
-  uint64_t seed = 1;
-  std::string init;
-  bool new_head = false;
-  std::string save;
-  std::string segment = "128KiB";
-  std::string window = "4MiB";
-  std::string slice;  // empty: a part in 512 of the model, but no less than 64 KiB
-  std::string strategy = "weave";
-  int64_t replan_every = 50;  // rounds
-  double max_norm = 0;
-  int64_t checkpoint_every = 100;
-  int threads = 0;
-  int metrics_port = 0;  // 0: none
-  bool json = false;
-};
 
 Status Serve(const ServeFlags& flags, Console& console, const std::atomic<bool>& stop);
 
