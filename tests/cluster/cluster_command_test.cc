@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/apps/typed.h"
+#include "tests/files/scratch_folder.h"
 
 #include <CppUTest/TestHarness.h>
 

@@ -11,6 +11,7 @@
 #include "tests/cluster/raw_client.h"
 #include "tests/edge/child_process.h"
 #include "tests/edge/typed_edge.h"
+#include "tests/files/scratch_folder.h"
 #include "tests/mqtt/broker.h"
 
 #include <CppUTest/TestHarness.h>
