@@ -33,7 +33,8 @@ Status Enrol(const EnrolFlags& flags, Console& console) {
   if (bundle->config.find("\ndata = ") == std::string::npos) {
     console.out << "say where its images are: a line data = \"KIND:PATH\" in " << config << "\n";
   }
-  console.out << "next:  systemctl enable --now weft-edge\n"
+  console.out << "next:  weft-edge doctor --config " << config << "\n"
+              << "then:  systemctl enable --now weft-edge\n"
               << "or:    weft-edge train --config " << config << "\n";
   return Status::Ok();
 }

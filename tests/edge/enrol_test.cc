@@ -66,7 +66,7 @@ TEST_GROUP(Enrol) {
 TEST(Enrol, TheFilesLandWhereTheConfigurationPoints) {
   const EdgeAnswer answer = EnrolWith(PackBundle(kBundle, 1'700'000'000));
   CHECK_EQUAL(0, answer.exit_code);
-  STRCMP_CONTAINS("systemctl enable --now weft-edge", answer.out.c_str());
+  STRCMP_CONTAINS("weft-edge doctor", answer.out.c_str());
   STRCMP_CONTAINS("systemctl enable --now weft-edge", answer.out.c_str());
   STRCMP_CONTAINS("data = \"KIND:PATH\"", answer.out.c_str());  // nobody has said it yet
   STRCMP_EQUAL("the key\n", ReadAll(into + "/device.key").c_str());
