@@ -11,14 +11,19 @@
 namespace weft::apps {
 namespace {
 
-// TCP forgets how fast a path is when it was idle for some hundred milliseconds, which it is in
-// every round, and would begin slowly each time.
-Status KeepTcpFast() {
-  std::ofstream file("/proc/sys/net/ipv4/tcp_slow_start_after_idle");
-  file << "0\n";
+Status SetTcp(const std::string& name, const std::string& value) {
+  std::ofstream file("/proc/sys/net/ipv4/" + name);
+  file << value << "\n";
   file.close();
   if (file) return Status::Ok();
-  return Status::Unavailable("cannot set net.ipv4.tcp_slow_start_after_idle");
+  return Status::Unavailable("this kernel cannot set net.ipv4." + name + " to " + value);
+}
+
+Status SettleTcp() {
+  // TCP forgets how fast a path is when it was idle for some hundred milliseconds, which it is in
+  // every round, and would begin slowly each time.
+  if (Status status = SetTcp("tcp_slow_start_after_idle", "0"); !status.ok()) return status;
+  return SetTcp("tcp_congestion_control", kLabTcp);
 }
 
 }  // namespace
@@ -35,7 +40,7 @@ Result<std::unique_ptr<LabNetwork>> LabNetwork::Create(const Setting& setting) {
     Result<std::unique_ptr<net::NetworkNamespace>> made =
         net::NetworkNamespace::Create(setting.name + "-" + part);
     if (made.ok()) {
-      if (Status status = (*made)->Run(KeepTcpFast); !status.ok()) return decltype(made)(status);
+      if (Status status = (*made)->Run(SettleTcp); !status.ok()) return decltype(made)(status);
     }
     return made;
   };

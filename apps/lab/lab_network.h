@@ -17,6 +17,9 @@
 
 namespace weft::apps {
 
+// What Debian's kernels have for a congestion control unless they are told otherwise.
+inline constexpr const char* kLabTcp = "cubic";
+
 // Thread: one.
 class LabNetwork {
  public:

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "apps/lab/lab_network.h"
 #include "apps/terminal/text.h"
 #include "apps/weft/plot.h"
 
@@ -68,12 +69,20 @@ void Put(json& object, const char* key, const Known& value) {
 }
 
 json FactsJson(const LabFacts& facts) {
-  return {{"model", facts.model},         {"workers", facts.workers},
-          {"shards", facts.shards},       {"batch", facts.batch},
-          {"mbps", facts.mbps},           {"rtt_ms", facts.rtt_ms},
-          {"jitter_ms", facts.jitter_ms}, {"loss_percent", facts.loss_percent},
-          {"script", facts.script},       {"rounds", facts.rounds},
-          {"compute", facts.compute},     {"tcp_slow_start_after_idle", 0}};
+  return {{"model", facts.model},
+          {"workers", facts.workers},
+          {"shards", facts.shards},
+          {"batch", facts.batch},
+          {"mbps", facts.mbps},
+          {"rtt_ms", facts.rtt_ms},
+          {"jitter_ms", facts.jitter_ms},
+          {"loss_percent", facts.loss_percent},
+          {"queue_kb", facts.queue_kb},
+          {"script", facts.script},
+          {"rounds", facts.rounds},
+          {"compute", facts.compute},
+          {"tcp_slow_start_after_idle", 0},
+          {"tcp_congestion_control", kLabTcp}};
 }
 
 }  // namespace
@@ -85,6 +94,7 @@ std::string FactsText(const LabFacts& facts) {
                                  facts.batch, facts.mbps, facts.rtt_ms);
   if (facts.jitter_ms > 0) text += fmt::format(", jitter {:g} ms", facts.jitter_ms);
   if (facts.loss_percent > 0) text += fmt::format(", {:g} % lost", facts.loss_percent);
+  if (facts.queue_kb > 0) text += fmt::format(", queue {:g} KB", facts.queue_kb);
   if (!facts.script.empty()) text += ", changed by " + facts.script;
   text += facts.compute == "real" ? ", real compute" : ", compute " + facts.compute;
   return text + fmt::format(", {} rounds", facts.rounds);
@@ -144,6 +154,16 @@ json ResultJson(const StrategyResult& result, const LabFacts& facts) {
   Put(object, "delta_down_us", result.delta_down_us);
   Put(object, "mbps_up", result.mbps_up);
   Put(object, "mbps_down", result.mbps_down);
+  json& rounds = object["rounds"] = json::array();
+  for (const WorkerRound& round : result.counted) {
+    json& each = rounds.emplace_back();
+    each["round"] = round.round;
+    each["planned"] = round.planned;
+    Put(each, "iteration_ms", round.total_ms);
+    Put(each, "predicted_ms", round.predicted_ms);
+    Put(each, "mbps_up", round.mbps_up);
+    Put(each, "mbps_down", round.mbps_down);
+  }
   return object;
 }
 

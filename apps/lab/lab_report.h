@@ -21,6 +21,7 @@ struct LabFacts {
   double rtt_ms = 0;
   double jitter_ms = 0;
   double loss_percent = 0;
+  double queue_kb = 0;  // 0: as links have by themselves
   std::string script;
   int64_t rounds = 30;
   std::string compute = "real";  // or replay:FILE

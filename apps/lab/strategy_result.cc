@@ -62,6 +62,7 @@ StrategyResult Summarise(const std::string& strategy,
     return result;
   }
   result.invalid = WhyInvalid(machine);
+  result.counted = first;
   result.iteration_ms = SpreadOf(totals);
   result.computing_ms = MeanOf(rounds, &WorkerRound::compute_ms);
   result.overlapping_ms = MeanOf(rounds, &WorkerRound::overlap_ms);

@@ -46,6 +46,7 @@ struct StrategyResult {
   std::optional<double> delta_down_us;
   std::optional<double> mbps_up;
   std::optional<double> mbps_down;
+  std::vector<WorkerRound> counted;  // the first worker's
   std::string model_hash;
   MachineFacts machine;
 };

@@ -73,6 +73,8 @@ Result<LabNetwork::Setting> NetworkFor(const LabFlags& flags) {
   if (!delay.ok()) return delay.status().WithContext("--rtt-ms");
   const Result<int64_t> jitter = net::DelayOfMs(facts.jitter_ms);
   if (!jitter.ok()) return jitter.status().WithContext("--jitter-ms");
+  const Result<int64_t> queue = net::BytesOfKb(facts.queue_kb);
+  if (!queue.ok()) return queue.status().WithContext("--queue-kb");
   Result<std::vector<net::LinkChange>> changes = ReadScript(facts.script);
   if (!changes.ok()) return changes.status();
   return LabNetwork::Setting{.name = flags.name,
@@ -80,7 +82,8 @@ Result<LabNetwork::Setting> NetworkFor(const LabFlags& flags) {
                              .link = {.rate_bps = *rate,
                                       .delay_ns = *delay,
                                       .jitter_ns = *jitter,
-                                      .loss = facts.loss_percent / 100},
+                                      .loss = facts.loss_percent / 100,
+                                      .queue_bytes = *queue},
                              .changes = std::move(changes).value()};
 }
 
@@ -184,7 +187,8 @@ Status RunLab(const LabFlags& flags, Console& console) {
   plan->job.times = (*scratch)->Path("times");
   if (!flags.json) {
     console.out << FactsText(flags.facts)
-                << "\nnet.ipv4.tcp_slow_start_after_idle=0 in every namespace\n";
+                << "\nnet.ipv4.tcp_slow_start_after_idle=0 and tcp_congestion_control=" << kLabTcp
+                << " in every namespace\n";
   }
   if (plan->job.compute.empty()) {
     const Result<bool> learnt = LearnKernelTimes(plan->job, tools);
@@ -237,6 +241,10 @@ Command AddLabCommand(CLI::App& app) {
       ->capture_default_str();
   lab->add_option("--loss", f.facts.loss_percent, "Percent of packets that are lost")
       ->check(FromZeroUpTo(100))
+      ->capture_default_str();
+  lab->add_option("--queue-kb", f.facts.queue_kb,
+                  "What may wait for each line; 0: a round trip's worth and 256")
+      ->check(FromZeroUpTo(static_cast<double>(net::kMostLinkQueueBytes) / 1024))
       ->capture_default_str();
   lab->add_option("--script", f.facts.script,
                   "A file of changes to the links, each run: at SECONDS up|down|both mbps=…");

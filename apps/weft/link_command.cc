@@ -261,7 +261,7 @@ Command AddLinkCommand(CLI::App& app) {
       ->capture_default_str();
   command
       ->add_option("--queue-kb", f.queue_kb,
-                   "What may wait for the line; 0: a round trip's worth, at least 64")
+                   "What may wait for the line; 0: a round trip's worth and 256")
       ->check(FromZeroUpTo(static_cast<double>(net::kMostLinkQueueBytes) / 1024))
       ->capture_default_str();
   command->add_option("--mtu", f.mtu, "Largest packet in bytes")

@@ -28,11 +28,14 @@ Status Validate(const LinkSetting& setting) {
   return Status::Ok();
 }
 
+// With less, two directions that are both busy keep each other from filling the line.
+constexpr double kRouterQueueBytes = 256 << 10;
+
 int64_t DefaultQueueBytes(const LinkSetting& setting) {
   const double seconds = std::max(2e-9 * static_cast<double>(setting.delay_ns), 2e-3);
-  const double bytes = static_cast<double>(setting.rate_bps) / 8 * seconds;
+  const double round_trip = static_cast<double>(setting.rate_bps) / 8 * seconds;
   return static_cast<int64_t>(
-      std::clamp(bytes, 65'536.0, static_cast<double>(kMostLinkQueueBytes)));
+      std::min(round_trip + kRouterQueueBytes, static_cast<double>(kMostLinkQueueBytes)));
 }
 
 }  // namespace weft::net

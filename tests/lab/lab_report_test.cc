@@ -36,6 +36,7 @@ StrategyResult Weave() {
   result.iteration_ms = {.lower = 48, .median = 50, .upper = 51};
   result.predicted_ms = 50;
   result.segments_up = 7;
+  result.counted = {{.round = 4, .total_ms = 51}};
   return result;
 }
 
@@ -86,11 +87,15 @@ TEST(LabReport, ProgramsGetEveryFigure) {
   DOUBLES_EQUAL(50, object["iteration_ms"].get<double>(), 0);
   DOUBLES_EQUAL(80, object["of_bound_percent"].get<double>(), 1e-9);
   DOUBLES_EQUAL(7, object["segments_up"].get<double>(), 0);
+  LONGS_EQUAL(4, object["rounds"][0]["round"].get<int>());
+  DOUBLES_EQUAL(51, object["rounds"][0]["iteration_ms"].get<double>(), 0);
+  CHECK_TRUE(object["rounds"][0]["predicted_ms"].is_null());
   const json summary = SummaryJson(results, facts);
   CHECK_TRUE(summary["summary"].get<bool>());
   CHECK_TRUE(summary["same_model"].get<bool>());
   STRCMP_EQUAL("ab", summary["model_hash"].get<std::string>().c_str());
   DOUBLES_EQUAL(50, summary["saved_percent"]["weave"].get<double>(), 1e-9);
+  STRCMP_EQUAL("cubic", summary["tcp_congestion_control"].get<std::string>().c_str());
   LONGS_EQUAL(0, summary["tcp_slow_start_after_idle"].get<int>());
 }
 
@@ -109,10 +114,11 @@ TEST(LabReport, EveryHeadlineSaysWhichComputeWasUsed) {
   facts.workers = 1;
   facts.jitter_ms = 2;
   facts.loss_percent = 0.5;
+  facts.queue_kb = 64;
   facts.script = "storm.txt";
   STRCMP_EQUAL(
       "lenet5, 1 worker, 2 servers, batch 32, 100 Mb/s each way, RTT 10 ms, jitter 2 ms, 0.5 % "
-      "lost, changed by storm.txt, compute replay:pi.json, 15 rounds",
+      "lost, queue 64 KB, changed by storm.txt, compute replay:pi.json, 15 rounds",
       FactsText(facts).c_str());
   STRCMP_EQUAL("replay:pi.json",
                ResultJson(results[0], facts)["compute"].get<std::string>().c_str());

@@ -170,14 +170,15 @@ TEST(LinkLine, HoldsAsManyAsThereAre) {
   LONGLONGS_EQUAL(2 * 4999 + 1'000 * kMs, arrivals.back());
 }
 
-TEST(LinkLine, TheDefaultQueueIsARoundTripsWorth) {
+TEST(LinkLine, TheDefaultQueueIsARoundTripsWorthAndARouters) {
   const auto queue = [](int64_t rate_bps, int64_t delay_ns) {
     return DefaultQueueBytes({.rate_bps = rate_bps, .delay_ns = delay_ns});
   };
-  LONGLONGS_EQUAL(125'000, queue(100'000'000, 5 * kMs));
-  LONGLONGS_EQUAL(1'250'000, queue(1'000'000'000, 5 * kMs));
-  LONGLONGS_EQUAL(65'536, queue(10'000'000, 5 * kMs));  // 12,500 would be a few packets
-  LONGLONGS_EQUAL(250'000, queue(1'000'000'000, 0));    // 2 ms
+  constexpr int64_t kRouter = 262'144;
+  LONGLONGS_EQUAL(125'000 + kRouter, queue(100'000'000, 5 * kMs));
+  LONGLONGS_EQUAL(1'250'000 + kRouter, queue(1'000'000'000, 5 * kMs));
+  LONGLONGS_EQUAL(12'500 + kRouter, queue(10'000'000, 5 * kMs));
+  LONGLONGS_EQUAL(250'000 + kRouter, queue(1'000'000'000, 0));  // 2 ms
   LONGLONGS_EQUAL(kMostLinkQueueBytes, queue(kMostLinkRateBps, kMostLinkDelayNs));
 }
 
