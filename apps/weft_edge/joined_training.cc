@@ -179,6 +179,9 @@ class JoinedTraining {
       Result<std::optional<int64_t>> round = channel.NextRound();
       if (!round.ok()) return round.status();
       if (!*round) return Status::Ok();
+      if (flags_.eval && **round > 0 && **round != evaluated_) {
+        if (Status status = EvaluateBefore(**round, channel, display); !status.ok()) return status;
+      }
       Result<train::StepReport> step = compute_->Compute(**round, scheduler);
       if (!step.ok()) return step.status();
       if (step->abandoned) continue;
@@ -196,6 +199,25 @@ class JoinedTraining {
            .bytes_sent = static_cast<uint64_t>(traffic.bytes_up),
            .bytes_received = static_cast<uint64_t>(traffic.bytes_down)});
     }
+  }
+
+  // Where an epoch has ended, how good the model is with which `round` begins.
+  Status EvaluateBefore(int64_t round, JobChannel& channel, RoundDisplay& display) {
+    const std::optional<int64_t> epochs = compute_->EpochsBefore(round);
+    if (!epochs) return Status::Ok();
+    for (int unit = 0; unit < layout_->unit_count(); ++unit) {
+      // If the round was taken from us meanwhile, the next attempt brings us here again.
+      if (!channel.TakeUnit(unit, tensors_->Values(unit), tensors_->Statistics(unit))) {
+        return Status::Ok();
+      }
+    }
+    manager_.BeginLongStep();
+    const Result<train::Score> score = compute_->Evaluate();
+    manager_.EndLongStep();
+    if (!score.ok()) return score.status();
+    evaluated_ = round;
+    display.ShowScore(*epochs, *score);
+    return Status::Ok();
   }
 
   // What was measured, where it was asked for.
@@ -307,6 +329,7 @@ class JoinedTraining {
   bool done_ = false;
   bool has_model_ = false;
   bool took_part_ = false;
+  int64_t evaluated_ = 0;  // the round before which the model was last measured
   net::SegmentSender::Ledger ledger_;
 };
 

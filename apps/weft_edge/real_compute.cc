@@ -48,6 +48,11 @@ class RealCompute final : public RoundCompute {
                               round, *batch_data_);
   }
 
+  std::optional<int64_t> EpochsBefore(int64_t round) const override {
+    const int64_t steps = loader_->steps_per_epoch();
+    return round % steps == 0 ? std::optional(round / steps) : std::nullopt;
+  }
+
   Result<train::Score> Evaluate() override {
     Result<std::unique_ptr<train::Dataset>> test_set = OpenDataset(p_.flags.data, Split::kTest);
     if (!test_set.ok()) return test_set.status();

@@ -66,6 +66,8 @@ class ReplayedCompute final : public RoundCompute {
     return report;
   }
 
+  std::optional<int64_t> EpochsBefore(int64_t) const override { return std::nullopt; }
+
   Result<train::Score> Evaluate() override {
     return Status::InvalidInput("a replayed job learns nothing that could be measured");
   }

@@ -3,6 +3,7 @@
 // of a device that does.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "core/hooks.h"
@@ -22,6 +23,8 @@ class RoundCompute {
   virtual std::vector<sched::TransferScheduler::Unit> Units() = 0;
   // The step of `round`, however often it is tried, with `hooks` around each unit.
   virtual Result<train::StepReport> Compute(int64_t round, StepHooks& hooks) = 0;
+  // How often its share of the data was gone through, if that is so just before `round`.
+  virtual std::optional<int64_t> EpochsBefore(int64_t round) const = 0;
   // On the test set, with the parameters as they are; only where there is one.
   virtual Result<train::Score> Evaluate() = 0;
 };

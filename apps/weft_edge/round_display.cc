@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "apps/terminal/text.h"
+#include "apps/weft_edge/score_display.h"
 
 namespace weft::apps {
 namespace {
@@ -95,6 +96,11 @@ void RoundDisplay::Show(const train::StepReport& step, const sched::RoundReport&
   }
   const int64_t every = std::max<int64_t>(1, setting_.rounds / 20);
   if (step.step % every == 0 || step.step == setting_.rounds) console_.out << numbers << "\n";
+}
+
+void RoundDisplay::ShowScore(int64_t epoch, const train::Score& score) {
+  Leave();
+  apps::ShowScore(console_.out, setting_.json, epoch, score);
 }
 
 void RoundDisplay::Leave() {

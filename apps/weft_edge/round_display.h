@@ -6,6 +6,7 @@
 
 #include "apps/terminal/console.h"
 #include "core/train/compute_step.h"
+#include "core/train/metrics.h"
 #include "net/worker_session.h"
 #include "sched/runtime/transfer_scheduler.h"
 
@@ -26,6 +27,8 @@ class RoundDisplay {
   // line now and then.
   void Show(const train::StepReport& step, const sched::RoundReport& round,
             const net::WorkerSession::Traffic& traffic);
+  // On the test set, after so many epochs.
+  void ShowScore(int64_t epoch, const train::Score& score);
   // Ends the progress line, so that other text can follow.
   void Leave();
 

@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "apps/terminal/text.h"
+#include "apps/weft_edge/score_display.h"
 
 namespace weft::apps {
 std::string MemoryText(const train::MemoryTable& memory) {
@@ -63,17 +64,8 @@ void TrainingDisplay::Show(const train::StepReport& report) {
 }
 
 void TrainingDisplay::ShowScore(int64_t epoch, const train::Score& score) {
-  if (json_) {
-    console_.out << nlohmann::json{{"epoch", epoch},
-                                   {"eval_loss", score.loss()},
-                                   {"top1", score.top1()},
-                                   {"top5", score.top5()}}
-                 << "\n";
-    return;
-  }
   Leave();
-  console_.out << fmt::format("epoch {}: test loss {:.4f}, top-1 {:.2f} %, top-5 {:.2f} %\n", epoch,
-                              score.loss(), 100 * score.top1(), 100 * score.top5());
+  apps::ShowScore(console_.out, json_, epoch, score);
 }
 
 void TrainingDisplay::Leave() {

@@ -116,6 +116,30 @@ TEST(Job, EveryStrategyGetsTheSameModelHoweverManyWorkersAndServers) {
   }
 }
 
+// An epoch is 16 rounds: 256 images, four workers, batches of four.
+TEST(Job, TheModelIsMeasuredAfterEveryEpochAndIsTheSameByEveryStrategy) {
+  job.rounds = 40;
+  std::string curves[2];
+  for (const bool weave : {false, true}) {
+    servers.push_back(std::make_unique<ChildProcess>(
+        PsCommand(job.PsArguments(broker.port(), folder.Path(weave ? "weave" : "sequential"),
+                                  {"--strategy", weave ? "weave" : "sequential"}))));
+    StartWorkers({"--json", "--eval"});
+    std::vector<int> epochs;
+    while (const std::optional<std::string> line = workers[0]->NextLine()) {
+      const json object = json::parse(*line);
+      if (!object.contains("top1")) continue;
+      if (object.contains("epoch")) epochs.push_back(object["epoch"]);
+      curves[weave] +=
+          object["top1"].dump() + " " + object.value("eval_loss", json()).dump() + "\n";
+    }
+    CHECK_TRUE((epochs == std::vector<int>{1, 2}));  // and once more in the end
+    for (const auto& worker : workers) LONGS_EQUAL(0, worker->Wait());
+    workers.clear();
+  }
+  STRCMP_EQUAL(curves[0].c_str(), curves[1].c_str());
+}
+
 TEST(Job, KilledAtRandomItEndsWithTheSameModel) {
   const int kills = Kills();
   job.rounds = 4 * kills + 20;
