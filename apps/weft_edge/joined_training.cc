@@ -289,6 +289,7 @@ class JoinedTraining {
                               {"strategy", job_.strategy},
                               {"compute", compute_->name()},
                               {"top1", nullptr},
+                              {"top5", nullptr},
                               {"board", flags_.board},
                               {"batch", batch_},
                               {"segments_queued", ledger_.queued},
@@ -298,7 +299,10 @@ class JoinedTraining {
                               {"segments_sent_again", ledger_.sent_again},
                               {"peak_rss_bytes", PeakResidentBytes()},
                               {"model_hash", hash}};
-      if (flags_.eval) final["top1"] = score.top1();
+      if (flags_.eval) {
+        final["top1"] = score.top1();
+        final["top5"] = score.top5();
+      }
       console_.out << final << "\n";
       return Status::Ok();
     }
