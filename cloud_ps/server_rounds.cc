@@ -78,6 +78,9 @@ void Server::Release(int slice) {
   const net::FloatRange news = setting_.whole_versions ? all : slices_[slice];
   for (auto& [name, member] : members_) {
     if (member.gone || member.wanted < open_) continue;  // it still wants something earlier
+    // It came anew after the slice was closed and before it was kept: it computes the round first,
+    // and would think it over if it saw anything of the next version.
+    if (member.in_round && !member.delivery.Complete(slice)) continue;
     if (member.wanted == open_) {
       // The first it gets of the next version; others may have been closed before it came.
       member.wanted = open_ + 1;
