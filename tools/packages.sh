@@ -43,7 +43,8 @@ need_emulator() {
 # Makes build/roots/<arch>: the smallest Debian with what our packages of that architecture depend on,
 # and nothing of theirs. Does nothing if that is already there.
 make_root() {
-  local arch=$1 root=build/roots/$1 suite mirror wanted scratch deb
+  local arch=$1 root=build/roots/$1 suite mirror wanted scratch deb how=(--variant=essential)
+  [[ $arch == amd64 ]] || need_emulator
   suite=$(suite)
   wanted=$(for deb in build/packages/*_"$arch".deb; do dpkg-deb --field "$deb" Depends; done |
     tr ',' '\n' | sed 's/^ *//; s/[ (|].*//; /^systemd$/d; /^weft/d; /^$/d' | sort -u)
@@ -51,14 +52,17 @@ make_root() {
   if [[ -f $root.packages && $(<"$root.packages") == "$wanted" ]]; then
     return
   fi
-  [[ $arch == amd64 ]] || need_emulator
+  if [[ $arch != amd64 ]]; then
+    # Only unpacked: to configure it in the emulator would take minutes.
+    how=(--variant=extract --include='?essential' --extract-hook='bash tools/record_packages.sh "$1"')
+  fi
   say "making a clean root for $arch"
   mirror=$(archive)
   mkdir -p build/roots
   scratch=$(mktemp -d "build/roots/.$arch.XXXXXX")
-  quietly bootstrap --variant=essential --architectures="$arch" \
-    --dpkgopt='path-exclude=/usr/share/locale/*' \
+  quietly bootstrap "${how[@]}" --architectures="$arch" --dpkgopt='path-exclude=/usr/share/locale/*' \
     --include="${wanted#*,}" "$suite" "$scratch" "$mirror"
+  [[ $arch == amd64 ]] || as_root bash tools/settle_root.sh "$scratch"
   as_root rm -rf --one-file-system "$root"
   as_root mv -T "$scratch" "$root"
   printf '%s' "$wanted" >"$root.packages"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# While mmdebstrap unpacks a sysroot: writes down in its dpkg/ which package brought which file and
-# which symbols, as dpkg does for what it installs. So dependencies on a board's libraries can be told.
+# While mmdebstrap unpacks packages: writes down in dpkg/ which of them brought which file, which
+# symbols and all else that dpkg keeps of what it installs. So dependencies on a board's libraries can be
+# told, and in a root that is only unpacked dpkg knows what is there.
 set -euo pipefail
 root=$1
 mkdir -p "$root/dpkg/info"
@@ -17,8 +18,10 @@ for deb in "$root"/var/cache/apt/archives/*.deb; do
   } >>"$root/dpkg/status"
   dpkg-deb --fsys-tarfile "$deb" | tar -t | sed -n 's#^\./\(.*[^/]\)/*$#/\1#p' \
     >"$root/dpkg/info/$package.list"
-  for part in symbols shlibs; do
-    dpkg-deb --info "$deb" "$part" >"$root/dpkg/info/$package.$part" 2>/dev/null ||
-      rm -f "$root/dpkg/info/$package.$part"
+  dpkg-deb --control "$deb" "$root/dpkg/control"
+  rm "$root/dpkg/control/control"
+  for part in "$root"/dpkg/control/*; do
+    mv "$part" "$root/dpkg/info/$package.${part##*/}"
   done
+  rmdir "$root/dpkg/control"
 done

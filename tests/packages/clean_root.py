@@ -44,7 +44,7 @@ class CleanRoot:
     def __init__(self, arch):
         base = HOUSE / "build/roots" / arch
         if not base.is_dir():
-            sys.exit(f"no {base}: ./dev test makes it")
+            sys.exit(f"no {base}: ./dev package-root {arch} makes it")
         run("ip", "link", "set", "lo", "up")
         run("mount", "-t", "tmpfs", "tmpfs", PLACE)
         self.path = PLACE / "root"

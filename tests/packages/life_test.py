@@ -99,7 +99,8 @@ def main():
     before = root.listing()
 
     root.install(*debs)
-    check(f"{', '.join(names)} install", root.run("dpkg", "--audit") == "")
+    audit = root.run("dpkg", "--audit")
+    check(f"{', '.join(names)} install", audit == "", audit)
     for name in names:
         version = root.run(f"/usr/bin/{name}", "--version")
         check(f"{name} starts with no more than the packages it depends on",

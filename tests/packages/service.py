@@ -7,7 +7,7 @@ import re
 import signal
 import socket
 import subprocess
-import time
+import threading
 import uuid
 
 
@@ -17,6 +17,7 @@ class Service:
         self.unit = re.findall(r"^([A-Za-z]+)=(.*)$", root.read(f"/lib/systemd/system/{name}.service"),
                                re.MULTILINE)
         self.said = []
+        self.spoke = threading.Condition()
         self.process = None
         self.watchdog_s = watchdog_s
 
@@ -42,6 +43,7 @@ class Service:
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.socket.bind(f"{self.root.path}{where}")
         os.chmod(f"{self.root.path}{where}", 0o666)
+        threading.Thread(target=self._listen, daemon=True).start()
         environment = {"PATH": "/usr/bin:/bin", "NOTIFY_SOCKET": where,
                        "WATCHDOG_USEC": str(int(self.watchdog_s * 1e6))}
         for key, value in self.unit:
@@ -62,16 +64,18 @@ class Service:
                                         preexec_fn=become_the_user)
         return self
 
+    def _listen(self):
+        """All the while, as systemd does: the kernel keeps ten messages and drops the next."""
+        while True:
+            message = self.socket.recv(4096).decode()
+            with self.spoke:
+                self.said.append(message)
+                self.spoke.notify_all()
+
     def hears(self, wanted, within_s=120):
         """Whether it says that, from now on or before."""
-        deadline = time.monotonic() + within_s
-        while not any(wanted in message for message in self.said):
-            self.socket.settimeout(max(0.01, deadline - time.monotonic()))
-            try:
-                self.said.append(self.socket.recv(4096).decode())
-            except TimeoutError:
-                return False
-        return True
+        with self.spoke:
+            return self.spoke.wait_for(lambda: any(wanted in message for message in self.said), within_s)
 
     def stop(self):
         """As systemd does; its exit code."""
