@@ -12,20 +12,27 @@ preset_of() {
   esac
 }
 
+# Packs what preset $1 has built into folder $2, and beside each package what is in it. The bytes depend
+# on the commit's time, not on that of today, nor on the user's umask.
+pack() (
+  umask 022
+  root=()
+  [[ $1 == release ]] || root=(--root "build/sysroots/$1")
+  export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
+  quietly cpack --config "build/$1/CPackConfig.cmake" -B "$2"
+  quietly python3 tools/sbom.py --tree "build/$1" "${root[@]}" "$2"/*.deb
+)
+
 # Makes the packages of one architecture, and what is in them, in build/packages. Of one commit and
 # one Debian they always have the same bytes.
 package() {
-  local arch=$1 preset scratch root=()
+  local arch=$1 preset scratch
   preset=$(preset_of "$arch")
   build "$preset" --target package-files
   say "packing $arch"
-  SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || date +%s)
-  export SOURCE_DATE_EPOCH
   mkdir -p build/packages
   scratch=$(mktemp -d "build/packages/.$arch.XXXXXX")
-  quietly cpack --config "build/$preset/CPackConfig.cmake" -B "$PWD/$scratch"
-  [[ $arch == amd64 ]] || root=(--root "build/sysroots/$preset")
-  quietly python3 tools/sbom.py --tree "build/$preset" "${root[@]}" "$scratch"/*.deb
+  pack "$preset" "$PWD/$scratch"
   rm -f build/packages/*_"$arch".*
   mv "$scratch"/*_"$arch".* build/packages
   rm -rf "$scratch"

@@ -35,9 +35,9 @@ find build/release/cloud_ps -name '*.o' -delete
 CCACHE_DISABLE=1 LC_ALL=C quietly cmake --build --preset release --target weft_cloud_ps
 cmp {"$first/",}build/release/cloud_ps/libweft_cloud_ps.a
 quietly cmake --build --preset release --target package-files
-export LC_ALL=C
-quietly cpack --config build/release/CPackConfig.cmake -B "$second/debs"
-quietly python3 tools/sbom.py --tree build/release debs/*.deb
+. tools/packages.sh
+mkdir debs
+LC_ALL=C pack release "$second/debs"
 for file in "$first"/build/packages/*_amd64.*; do
   cmp "$file" "debs/$(basename "$file")"
   printf 'same bytes: %s\n' "$(basename "$file")"
