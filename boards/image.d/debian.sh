@@ -66,7 +66,7 @@ made $name.img, .vmlinuz and .initrd; to boot them:
 qemu-system-aarch64 -M virt -cpu cortex-a57 -smp 2 -m 1G -nographic \\
   -kernel $name.vmlinuz -initrd $name.initrd -append 'root=/dev/vda rw console=ttyAMA0' \\
   -drive file=$name.img,format=raw,if=none,id=disk -device virtio-blk-pci,drive=disk \\
-  -netdev user,id=net -device virtio-net-pci,netdev=net -device virtio-rng-pci
+  -netdev user,id=net -device virtio-net-pci,netdev=net,romfile= -device virtio-rng-pci
 END
 }
 

@@ -110,7 +110,7 @@ class Machine:
              "-append", "root=/dev/vda rw console=ttyAMA0 panic=-1",
              "-drive", f"file={image},format=raw,if=none,id=disk",
              "-device", "virtio-blk-pci,drive=disk", "-netdev", "user,id=net",
-             "-device", "virtio-net-pci,netdev=net", "-device", "virtio-rng-pci"])
+             "-device", "virtio-net-pci,netdev=net,romfile=", "-device", "virtio-rng-pci"])
 
     def pull_the_plug(self):
         self.process.send_signal(signal.SIGKILL)
@@ -137,6 +137,7 @@ def free_port():
 
 
 def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("told to stop"))  # by way of what is below
     folder = pathlib.Path(tempfile.mkdtemp(prefix="weft-image-"))
     started = []
     try:
