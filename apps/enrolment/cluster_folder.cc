@@ -149,26 +149,42 @@ Status ClusterFolder::MakeAll(int64_t now_s) {
   if (!authority.ok()) return authority.status();
   const Result<Identity> broker = authority->IssueBroker(setting_.host, now_s);
   if (!broker.ok()) return broker.status();
-  const Result<Identity> server = authority->IssueClient(ps::kServerUser, now_s);
-  if (!server.ok()) return server.status();
   const Result<std::string> revocations = authority->Revoke("", "", now_s);
   if (!revocations.ok()) return revocations.status();
   revocations_ = *revocations;
-  const std::string server_folder = path_ + "/server";
   const std::string& trust = identity->certificate;
   return InTurn(
       [&] { return WriteIdentity(path_ + "/ca/ca", *identity, std::nullopt); },
       [&] { return WritePrivate(path_ + "/ca/ca.crl", revocations_, std::nullopt); },
       [&] { return WriteIdentity(path_ + "/broker/broker", *broker, broker_user); },
       [&] { return WritePrivate(path_ + "/broker/ca.crt", trust, broker_user); },
-      [&] { return WriteIdentity(server_folder + "/ps", *server, server_user); },
-      [&] { return WritePrivate(server_folder + "/ca.crt", trust, server_user); },
-      [&] {
-        return WritePrivate(server_config(), ServerText(setting_, server_folder), server_user);
-      },
-      [&] { return UpdateBroker(now_s); },
+      [&] { return WritePrivate(path_ + "/server/ca.crt", trust, server_user); },
+      [&] { return MakeServers(*authority, now_s); }, [&] { return UpdateBroker(now_s); },
       // With it the cluster is there.
       [&] { return WritePrivate(path_ + kSettingName, ClusterText(setting_), std::nullopt); });
+}
+
+Status ClusterFolder::MakeServers(const Authority& authority, int64_t now_s) const {
+  const std::string folder = path_ + "/server";
+  const std::optional<Owner> owner = OwnerOf(folder);
+  for (int shard = 0; shard < setting_.shards; ++shard) {
+    const Result<Identity> server =
+        authority.IssueClient(ps::ServerUser(shard, setting_.shards), now_s);
+    if (!server.ok()) return server.status();
+    const std::string path = ServerPath(shard);
+    const Status status = InTurn(
+        [&] { return WriteIdentity(path, *server, owner); },
+        [&] { return WritePrivate(path + ".toml", ServerText(setting_, shard, folder), owner); });
+    if (!status.ok()) return status;
+  }
+  return Status::Ok();
+}
+
+std::vector<std::string> ClusterFolder::server_configs() const {
+  std::vector<std::string> paths;
+  for (int shard = 0; shard < setting_.shards; ++shard)
+    paths.push_back(ServerPath(shard) + ".toml");
+  return paths;
 }
 
 Result<ClusterFolder> ClusterFolder::Open(const std::string& folder) {
@@ -266,8 +282,11 @@ Result<std::vector<Member>> ClusterFolder::Members(int64_t now_s) const {
     std::string path, name, role;
   };
   std::vector<Place> places = {{path_ + "/ca/ca.crt", "ca", "authority"},
-                               {path_ + "/broker/broker.crt", "broker", "broker"},
-                               {path_ + "/server/ps.crt", ps::kServerUser, "server"}};
+                               {path_ + "/broker/broker.crt", "broker", "broker"}};
+  for (int shard = 0; shard < setting_.shards; ++shard) {
+    places.push_back(
+        {ServerPath(shard) + ".crt", ps::ServerUser(shard, setting_.shards), "server"});
+  }
   for (const std::string& device : devices) {
     places.push_back({DevicePath(device) + "/device.crt", device, "device"});
   }

@@ -3,7 +3,7 @@
 //
 //   ca/       the authority: its key, its certificate, whom it has revoked
 //   broker/   what Mosquitto is given; its user's, if root made it
-//   server/   what weft-ps is given; its user's, if root made it
+//   server/   what each weft-ps is given; its user's, if root made it
 //   devices/  a folder for each: its certificate, and its bundle
 //
 // Each is for its owner only. One process at a time works in it. A process that is killed leaves
@@ -47,7 +47,7 @@ class ClusterFolder {
   const std::string& path() const { return path_; }  // absolute
   const ClusterSetting& setting() const { return setting_; }
   std::string broker_config() const { return path_ + "/broker/mosquitto.conf"; }
-  std::string server_config() const { return path_ + "/server/ps.toml"; }
+  std::vector<std::string> server_configs() const;  // one for each server, in their order
 
   // Enrols a device and returns the path of its bundle. InvalidInput for a name that cannot be one,
   // or is taken by a device that is neither revoked nor expired.
@@ -55,7 +55,7 @@ class ClusterFolder {
   // From now on the broker, once it has read its files again, knows it no more. NotFound if there
   // is no such device; InvalidInput if it is revoked already.
   Status Revoke(const std::string& device, int64_t now_s);
-  // The authority, the broker and the server, then the devices by name.
+  // The authority, the broker and the servers, then the devices by name.
   Result<std::vector<Member>> Members(int64_t now_s) const;
 
  private:
@@ -64,11 +64,16 @@ class ClusterFolder {
 
   static Result<ClusterFolder> Lock(const std::string& folder);
   Status MakeAll(int64_t now_s);
+  Status MakeServers(const Authority& authority, int64_t now_s) const;
   Status Load();
   Result<Authority> LoadAuthority() const;
   Result<Member> ReadMember(const std::string& path, const std::string& name,
                             const std::string& role, int64_t now_s) const;
   Status UpdateBroker(int64_t now_s) const;
+  // Of server `shard`, without its ending.
+  std::string ServerPath(int shard) const {
+    return path_ + "/server/" + ServerStem(setting_, shard);
+  }
   std::string DevicePath(const std::string& device) const { return path_ + "/devices/" + device; }
 
   std::string path_;

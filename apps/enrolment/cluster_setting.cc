@@ -8,6 +8,7 @@
 #include "apps/enrolment/authority.h"
 #include "apps/enrolment/device_bundle.h"
 #include "core/byte_size.h"
+#include "core/model/units.h"
 #include "core/model/zoo.h"
 #include "net/topics.h"
 
@@ -45,6 +46,7 @@ std::string BrokerLines(const ClusterSetting& setting, const std::string& folder
 ps::BrokerJob BrokerJobOf(const ClusterSetting& setting, const std::string& folder) {
   return {.job = setting.job,
           .workers = setting.workers,
+          .shards = setting.shards,
           .window_bytes = static_cast<int64_t>(ParseBytes(setting.window).value()),
           .segment_bytes = static_cast<int64_t>(ParseBytes(setting.segment).value()),
           .port = setting.port,
@@ -56,9 +58,8 @@ ps::BrokerJob BrokerJobOf(const ClusterSetting& setting, const std::string& fold
           .acl_path = folder + "/acl"};
 }
 
-}  // namespace
-
-Status Validate(const ClusterSetting& setting) {
+// All but what is for the servers' configurations only.
+Status ValidateMeeting(const ClusterSetting& setting) {
   if (!IsAddress(setting.host) && !IsHostName(setting.host)) {
     return Status::InvalidInput("--host '" + setting.host +
                                 "' is neither a host's name nor an address in numbers; give what "
@@ -75,16 +76,29 @@ Status Validate(const ClusterSetting& setting) {
       return bytes.status().WithContext(flag);
     }
   }
+  return ps::PlanBroker(BrokerJobOf(setting, ".")).status();
+}
+
+}  // namespace
+
+Status Validate(const ClusterSetting& setting) {
+  if (Status status = ValidateMeeting(setting); !status.ok()) return status;
   const Result<model::Graph> graph = model::BuildModel(setting.model);
   if (!graph.ok()) return graph.status();
-  return ps::PlanBroker(BrokerJobOf(setting, ".")).status();
+  const size_t units = model::CutIntoUnits(*graph).size();
+  if (static_cast<size_t>(setting.shards) > units) {
+    return Status::InvalidInput("--shards " + std::to_string(setting.shards) + ": " +
+                                setting.model + " has " + std::to_string(units) +
+                                " units, and each server needs at least one");
+  }
+  return Status::Ok();
 }
 
 std::string ClusterText(const ClusterSetting& setting) {
   return "# What `weft cluster init` was told; `weft cluster` reads it again.\n" +
          Line("host", setting.host) + Line("port", setting.port) + Line("job", setting.job) +
-         Line("workers", setting.workers) + Line("segment", setting.segment) +
-         Line("window", setting.window);
+         Line("workers", setting.workers) + Line("shards", setting.shards) +
+         Line("segment", setting.segment) + Line("window", setting.window);
 }
 
 Result<ClusterSetting> ParseCluster(const std::string& text) {
@@ -95,12 +109,13 @@ Result<ClusterSetting> ParseCluster(const std::string& text) {
     setting.port = table["port"].value_or(0);
     setting.job = table["job"].value_or(std::string());
     setting.workers = table["workers"].value_or(0);
+    setting.shards = table["shards"].value_or(1);
     setting.segment = table["segment"].value_or(std::string());
     setting.window = table["window"].value_or(std::string());
   } catch (const toml::parse_error& error) {
     return Status::InvalidInput(std::string(error.description()));
   }
-  if (Status status = Validate(setting); !status.ok()) return status;
+  if (Status status = ValidateMeeting(setting); !status.ok()) return status;
   return setting;
 }
 
@@ -111,10 +126,21 @@ Result<ps::BrokerPlan> PlanClusterBroker(const ClusterSetting& setting, const st
   return ps::PlanBroker(job);
 }
 
-std::string ServerText(const ClusterSetting& setting, const std::string& folder) {
+std::string ServerStem(const ClusterSetting& setting, int shard) {
+  return setting.shards > 1 ? "ps" + std::to_string(shard) : "ps";
+}
+
+std::string ServerText(const ClusterSetting& setting, int shard, const std::string& folder) {
+  const std::string stem = ServerStem(setting, shard);
   std::string text = "# For `weft-ps serve --config`: every key is one of its flags.\n" +
-                     BrokerLines(setting, folder, "ps.crt", "ps.key") + Line("job", setting.job) +
-                     Line("state", setting.state) + Line("model", setting.model);
+                     BrokerLines(setting, folder, stem + ".crt", stem + ".key") +
+                     Line("job", setting.job);
+  std::string state = setting.state;
+  if (setting.shards > 1) {
+    text += Line("shard", std::to_string(shard) + "/" + std::to_string(setting.shards));
+    state += "/" + stem;
+  }
+  text += Line("state", state) + Line("model", setting.model);
   if (!setting.input.empty()) text += Line("input", setting.input);
   if (setting.classes > 0) text += Line("classes", setting.classes);
   text += Line("rounds", setting.rounds);
@@ -129,6 +155,7 @@ std::string DeviceText(const ClusterSetting& setting, const std::string& name,
   std::string text = "# For `weft-edge train --config`: every key is one of its flags.\n" +
                      BrokerLines(setting, kDeviceFolder, kCertificateName, kKeyName) +
                      Line("job", setting.job) + Line("worker", name);
+  if (setting.shards > 1) text += Line("shards", setting.shards);
   if (!choices.share.empty()) text += Line("share", choices.share);
   text += choices.data.empty() ? "# data = \"KIND:PATH\": where this device's images are\n"
                                : Line("data", choices.data);

@@ -13,15 +13,16 @@
 namespace weft::apps {
 
 struct ClusterSetting {
-  std::string host;  // where devices and the server find the broker
+  std::string host;  // where devices and the servers find the broker
   int port = 8883;
   std::string job = "train";
   int workers = 1;
+  int shards = 1;                  // servers, each of which has a part of the model
   std::string segment = "128KiB";  // of one message; as `weft-ps serve` has it
   std::string window = "4MiB";     // on the way to or from one device
 
-  // For the server's configuration only. Empty strings and zeros are left out.
-  std::string state = "/var/lib/weft/ps";
+  // For the servers' configurations only. Empty strings and zeros are left out.
+  std::string state = "/var/lib/weft/ps";  // of several servers each has a folder in it
   std::string model = "lenet5";
   std::string input = {};
   int classes = 0;
@@ -40,8 +41,10 @@ Result<ClusterSetting> ParseCluster(const std::string& text);
 Result<ps::BrokerPlan> PlanClusterBroker(const ClusterSetting& setting, const std::string& folder,
                                          const std::vector<std::string>& revoked);
 
-// For `weft-ps serve --config`, with its files in `folder`.
-std::string ServerText(const ClusterSetting& setting, const std::string& folder);
+// What a server's files are called, without their endings: "ps"; of several, "ps0", "ps1".
+std::string ServerStem(const ClusterSetting& setting, int shard);
+// For `weft-ps serve --config` of server `shard`, with its files in `folder`.
+std::string ServerText(const ClusterSetting& setting, int shard, const std::string& folder);
 
 // What differs from device to device. Empty: left to be written in by hand.
 struct DeviceChoices {

@@ -92,7 +92,7 @@ std::vector<std::string> LearnWords(const JobSetting& job, const std::string& pr
 Result<BrokerFiles> BrokerFilesOf(const JobSetting& job, const Meeting& listen,
                                   const std::string& acl_path, bool as_root) {
   Result<ps::BrokerPlan> plan = ps::PlanBroker({.job = job.job,
-                                                .workers = job.workers * job.shards,
+                                                .workers = job.workers,
                                                 .shards = job.shards,
                                                 .window_bytes = kWindowBytes,
                                                 .segment_bytes = kSegmentBytes,

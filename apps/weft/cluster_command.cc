@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft cluster`: who belongs to a cluster. Makes one, enrols devices, shuts them out again.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include <ctime>
@@ -43,7 +44,7 @@ Status RunInit(const ClusterFlags& flags, Console& console) {
   if (flags.json) {
     console.out << nlohmann::json{{"cluster", cluster.path()},
                                   {"broker_config", cluster.broker_config()},
-                                  {"server_config", cluster.server_config()},
+                                  {"server_configs", cluster.server_configs()},
                                   {"broker_memory_bytes", plan->memory_bytes}}
                 << "\n";
     return Status::Ok();
@@ -55,7 +56,7 @@ Status RunInit(const ClusterFlags& flags, Console& console) {
       "server:  weft-ps serve --config {4}\n"
       "device:  weft cluster add DEVICE --dir {1}\n",
       cluster.setting().job, cluster.path(), cluster.setting().workers, cluster.broker_config(),
-      cluster.server_config());
+      fmt::join(cluster.server_configs(), "\nserver:  weft-ps serve --config "));
   return Status::Ok();
 }
 
@@ -147,6 +148,9 @@ void AddInitFlags(CLI::App& init, ClusterFlags& flags) {
   init.add_option("--job", s.job, "Name of the job")->capture_default_str();
   init.add_option("--workers", s.workers, "Devices that take part")
       ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  init.add_option("--shards", s.shards, "Servers that share the model, each with a part of it")
+      ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   init.add_option("--model", s.model, "Model of the zoo; `weft model` lists them")
       ->capture_default_str();

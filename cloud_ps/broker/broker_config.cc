@@ -27,21 +27,24 @@ int64_t SegmentsInWindow(int64_t window_bytes, int64_t segment_bytes) {
 int64_t MemoryBytes(const BrokerJob& job, int64_t window_bytes) {
   const int64_t segments = SegmentsInWindow(window_bytes, job.segment_bytes);
   const int64_t segment = job.segment_bytes + kMessageOverhead;
-  // Stored once each: what the workers sent and the server has not read, and the other way round.
-  const int64_t stored = 2 * job.workers * segments * segment;
-  // Copied once more into packets for each client: to the server, and to every worker.
-  const int64_t copied = (kInFlight + job.workers * std::min(segments, kInFlight)) * segment;
-  const int64_t half_read = (job.workers + 1) * PacketBytes(job);
-  return kBrokerItself + (job.workers + 1) * kPerClient + stored + copied + half_read;
+  // Stored once each: what the workers sent and the servers have not read, and the other way round.
+  const int64_t stored = int64_t{2} * job.workers * job.shards * segments * segment;
+  // Copied once more into packets for each client: to every server, and to every worker.
+  const int64_t copied =
+      (job.shards * kInFlight + job.workers * std::min(job.shards * segments, kInFlight)) * segment;
+  const int64_t clients = job.workers + job.shards;
+  const int64_t half_read = clients * PacketBytes(job);
+  return kBrokerItself + clients * kPerClient + stored + copied + half_read;
 }
 
 std::string Sizes(int64_t bytes) { return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB"; }
 
 std::string Warning(const BrokerJob& job, int64_t memory_bytes) {
-  std::string warning = std::to_string(job.workers) + " workers with windows of " +
-                        Sizes(job.window_bytes) + " may fill the broker with " +
-                        Sizes(memory_bytes) + ", more than its limit of " +
-                        Sizes(job.memory_limit_bytes) + ": ";
+  std::string warning = std::to_string(job.workers) + " workers" +
+                        (job.shards > 1 ? " of " + std::to_string(job.shards) + " servers" : "") +
+                        " with windows of " + Sizes(job.window_bytes) +
+                        " may fill the broker with " + Sizes(memory_bytes) +
+                        ", more than its limit of " + Sizes(job.memory_limit_bytes) + ": ";
   int64_t fits = SegmentsInWindow(job.window_bytes, job.segment_bytes);
   while (fits > 0 && MemoryBytes(job, fits * job.segment_bytes) > job.memory_limit_bytes) --fits;
   return warning +
@@ -81,13 +84,17 @@ std::string Config(const BrokerJob& job) {
   line("max_keepalive 60");
   line("max_packet_size " + std::to_string(PacketBytes(job)));
   line("max_inflight_messages " + std::to_string(kInFlight));
-  line("# A server's queue holds the windows of all workers; a full queue drops without a word.");
-  line("max_queued_messages " + std::to_string(job.workers * (segments + kSmallMessages)));
+  line(
+      "# A server's queue holds the windows of all workers, a worker's those of all servers; a "
+      "full");
+  line("# queue drops without a word.");
+  const int64_t windows = std::max(job.workers, job.shards);
+  line("max_queued_messages " + std::to_string(windows * (segments + kSmallMessages)));
   line("max_queued_bytes " +
-       std::to_string(job.workers * (segments * (job.segment_bytes + kMessageOverhead) +
-                                     kSmallMessages * kMessageOverhead)));
+       std::to_string(windows * (segments * (job.segment_bytes + kMessageOverhead) +
+                                 kSmallMessages * kMessageOverhead)));
   line("# Servers, those who watch, and devices that come back before they were missed.");
-  line("max_connections " + std::to_string(2 * job.workers + 16));
+  line("max_connections " + std::to_string(2 * (job.workers + job.shards) + 14));
   line("memory_limit " + std::to_string(job.memory_limit_bytes));
   return text;
 }
@@ -126,6 +133,9 @@ Result<BrokerPlan> PlanBroker(const BrokerJob& job) {
   }
   if (job.shards < 1 || job.shards > 1'000) {
     return Status::InvalidInput("a job has between 1 and 1000 servers");
+  }
+  if (int64_t{job.workers} * job.shards > 100'000) {
+    return Status::InvalidInput("a broker carries at most 100000 pairs of a worker and a server");
   }
   for (const std::string& user : job.shut_out) {
     if (!net::IsName(user)) return Status::InvalidInput("'" + user + "' is no name for a device");

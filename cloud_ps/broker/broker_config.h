@@ -29,7 +29,7 @@ struct BrokerJob {
   std::string job;  // its name; nobody has a say in topics of another
   int workers = 1;
   int shards = 1;             // servers of the job
-  int64_t window_bytes = 0;   // on the way to or from one worker, at most
+  int64_t window_bytes = 0;   // on the way between one worker and one server, at most
   int64_t segment_bytes = 0;  // of one message
   int port = 8883;
   // Without, the broker listens on loopback only and believes every user name.

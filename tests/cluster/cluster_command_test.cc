@@ -49,6 +49,18 @@ TEST(ClusterCommand, TheFourCommandsSayWhatComesNext) {
   STRCMP_CONTAINS("revoked", list.out.c_str());
 }
 
+TEST(ClusterCommand, SeveralServersAreNamedAndListedOneByOne) {
+  const Typed init = Init({"--shards", "2"});
+  CHECK_EQUAL(0, init.exit_code);
+  const Typed list = Type({"cluster", "list", "--dir", folder});
+  for (const std::string shard : {"0", "1"}) {
+    STRCMP_CONTAINS(
+        ("server:  weft-ps serve --config " + folder + "/server/ps" + shard + ".toml\n").c_str(),
+        init.out.c_str());
+    STRCMP_CONTAINS(("ps:" + shard).c_str(), list.out.c_str());
+  }
+}
+
 TEST(ClusterCommand, ListsEverybodyForPrograms) {
   Init();
   Type({"cluster", "add", "pi1", "--dir", folder});
@@ -77,6 +89,8 @@ TEST(ClusterCommand, MistakesAreAnsweredInASentence) {
   CheckRefused({"cluster", "init", folder, "--host", "h", "--job", "a/b"}, "'a/b' is no name");
   CheckRefused({"cluster", "init", folder, "--host", "h", "--model", "lenet6"}, "lenet6");
   CheckRefused({"cluster", "init", folder, "--host", "h", "--segment", "much"}, "--segment");
+  CheckRefused({"cluster", "init", folder, "--host", "h", "--shards", "0"}, "--shards");
+  CheckRefused({"cluster", "init", folder, "--host", "h", "--shards", "6"}, "has 5 units");
   CheckRefused({"cluster", "init", folder, "--host", "h", "--port", "70000"}, "--port");
   CHECK_FALSE(std::filesystem::exists(folder));
   CheckRefused({"cluster", "add", "pi1", "--dir", folder}, "there is no cluster in " + folder);

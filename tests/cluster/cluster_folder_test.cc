@@ -134,6 +134,47 @@ TEST(Cluster, TheBundleHoldsTheDevicesIdentityAndConfiguration) {
   STRCMP_EQUAL(bundle.key.c_str(), ReadAll(scratch.Path("device.key")).c_str());
 }
 
+// As openssl reads its certificate; a device cannot be called that.
+TEST(Cluster, EachOfSeveralServersHasACertificateAndAConfigurationOfItsOwn) {
+  ClusterSetting setting = Setting();
+  setting.shards = 2;
+  setting.state = "/state";
+  CHECK(ClusterFolder::Init(folder, setting, Now()).ok());
+  ClusterFolder cluster = ClusterFolder::Open(folder).value();
+  for (const std::string shard : {"0", "1"}) {
+    const std::string stem = folder + "/server/ps" + shard;
+    CHECK(Verified(folder, {"-purpose", "sslclient", stem + ".crt"}));
+    const CertificateFacts facts = ReadCertificate(ReadAll(stem + ".crt"), Now()).value();
+    STRCMP_EQUAL(("ps:" + shard).c_str(), facts.name.c_str());
+    const std::string config = ReadAll(stem + ".toml");
+    for (const std::string& line :
+         {"shard = \"" + shard + "/2\"\n", "state = \"/state/ps" + shard + "\"\n",
+          "cert = \"" + stem + ".crt\"\n", "key = \"" + stem + ".key\"\n"}) {
+      STRCMP_CONTAINS(line.c_str(), config.c_str());
+    }
+    STRCMP_CONTAINS(("user ps:" + shard + "\n").c_str(), ReadAll(folder + "/broker/acl").c_str());
+    CHECK_FALSE(cluster.Add("ps:" + shard, {}, Now()).ok());
+  }
+  CHECK(ReadAll(folder + "/server/ps0.key") != ReadAll(folder + "/server/ps1.key"));
+  CHECK_FALSE(fs::exists(folder + "/server/ps.crt"));
+  CHECK_FALSE(cluster.Add("ps", {}, Now()).ok());
+  const std::string path = cluster.Add("ps0", {}, Now()).value();
+  STRCMP_CONTAINS("\nshards = 2\n", UnpackBundle(ReadAll(path))->config.c_str());
+  const std::vector<Member> members = cluster.Members(Now()).value();
+  STRCMP_EQUAL("ps:0", members[2].name.c_str());
+  STRCMP_EQUAL("ps:1", members[3].name.c_str());
+  STRCMP_EQUAL("server", members[3].role.c_str());
+}
+
+TEST(Cluster, OneFromBeforeThereCouldBeSeveralServersIsReadOn) {
+  { const ClusterFolder cluster = Made(folder); }
+  std::string text = ReadAll(folder + "/cluster.toml");
+  const std::string line = "shards = 1\n";
+  text.erase(text.find(line), line.size());
+  WriteAll(folder + "/cluster.toml", text);
+  CHECK_EQUAL(1, ClusterFolder::Open(folder)->setting().shards);
+}
+
 TEST(Cluster, NothingIsReadableByOthersUnderAnyUmask) {
   const mode_t before = umask(0);
   {

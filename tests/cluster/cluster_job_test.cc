@@ -3,6 +3,7 @@
 // are let in can do to it.
 #include <atomic>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
@@ -21,7 +22,7 @@ namespace {
 
 // init, add, enrol: a cluster whose broker runs, with lenet5 to train and two devices.
 struct RunningCluster {
-  explicit RunningCluster(int rounds_in) : rounds(rounds_in) {
+  explicit RunningCluster(int rounds_in, int shards_in = 1) : rounds(rounds_in), shards(shards_in) {
     for (const char* name : {"pi1", "mallory"}) {
       CHECK_EQUAL(
           0, Type({"cluster", "add", name, "--dir", folder, "--data", "synthetic:1x28x28:10:64"})
@@ -34,8 +35,8 @@ struct RunningCluster {
     }
   }
 
-  std::vector<std::string> Server() const {
-    return PsCommand({"serve", "--config", folder + "/server/ps.toml", "--json"});
+  std::vector<std::string> Server(const std::string& stem = "ps") const {
+    return PsCommand({"serve", "--config", folder + "/server/" + stem + ".toml", "--json"});
   }
   std::vector<std::string> Worker() const {
     return EdgeCommand({"train", "--config", scratch.Path("pi1") + "/edge.toml", "--backend", "ref",
@@ -46,6 +47,7 @@ struct RunningCluster {
   const std::string folder = scratch.Path("c");
   const EdgeFolder edge;
   int rounds;
+  int shards;
   net::Broker broker{[this](int port) { return Init(port); }};
 
  private:
@@ -70,6 +72,8 @@ struct RunningCluster {
                              std::to_string(rounds),
                              "--batch",
                              "4",
+                             "--shards",
+                             std::to_string(shards),
                              "--state",
                              scratch.Path("state")});
     STRCMP_EQUAL("", init.err.c_str());
@@ -79,13 +83,17 @@ struct RunningCluster {
 
 // Runs the job to its end; the hash of the model that comes out.
 std::string Trained(const RunningCluster& cluster) {
-  ChildProcess server(cluster.Server());
+  std::vector<std::unique_ptr<ChildProcess>> servers;
+  for (int shard = 0; shard < cluster.shards; ++shard) {
+    const std::string stem = cluster.shards == 1 ? "ps" : "ps" + std::to_string(shard);
+    servers.push_back(std::make_unique<ChildProcess>(cluster.Server(stem)));
+  }
   ChildProcess worker(cluster.Worker());
   std::string last;
   while (const std::optional<std::string> line = worker.NextLine()) last = *line;
-  const int worker_code = worker.Wait();
-  const int server_code = server.Wait();
-  if (worker_code != 0 || server_code != 0) return "";
+  bool well = worker.Wait() == 0;
+  for (const auto& server : servers) well = server->Wait() == 0 && well;
+  if (!well) return "";
   return nlohmann::json::parse(last).value("model_hash", "");
 }
 
@@ -131,6 +139,19 @@ TEST(ClusterJob, FromNothingToADeviceThatTrainsAlsoBesideOneThatFloods) {
   flood.join();
   STRCMP_EQUAL(alone.c_str(), beside.c_str());
   CHECK_TRUE(shut_out);
+}
+
+TEST(ClusterJob, TwoServersThatShareTheModelTrainToTheBitsOfOne) {
+  const std::string one = Trained(RunningCluster(5));
+  CHECK_EQUAL(64, one.size());
+  const RunningCluster cluster(5, 2);
+  // Before they serve, each is well by its own examination.
+  for (const char* stem : {"ps0", "ps1"}) {
+    ChildProcess doctor(
+        PsCommand({"doctor", "--config", cluster.folder + "/server/" + stem + ".toml"}));
+    CHECK_EQUAL(0, doctor.Wait());
+  }
+  STRCMP_EQUAL(one.c_str(), Trained(cluster).c_str());
 }
 
 // The broker goes by the servers' one certificate, so each of them takes the other's place.

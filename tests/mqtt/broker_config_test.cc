@@ -183,6 +183,21 @@ TEST(BrokerConfig, WhatDoesNotFitIsWarnedOfWithAWindowThatWould) {
   STRCMP_CONTAINS("fewer workers", ps::PlanBroker(job)->warning.c_str());
 }
 
+// Each pair of a worker and a server has a window of its own.
+TEST(BrokerConfig, SeveralServersNeedTheMemoryOfAsManyWindows) {
+  ps::BrokerJob one = SmallJob("acl");
+  ps::BrokerJob several = one;
+  one.workers = 8;
+  several.shards = 4;
+  const Result<ps::BrokerPlan> plan = ps::PlanBroker(several);
+  const auto about = static_cast<double>(ps::PlanBroker(one)->memory_bytes);
+  DOUBLES_EQUAL(about, static_cast<double>(plan->memory_bytes), about / 10);
+  // A worker hears all four.
+  STRCMP_CONTAINS("max_queued_messages 384\n", plan->config.c_str());
+  several.workers = 50'000;
+  STRCMP_CONTAINS("at most 100000 pairs", ps::PlanBroker(several).status().message().c_str());
+}
+
 TEST(BrokerConfig, NumbersThatMakeNoSenseAreRefused) {
   const auto refused = [](const ps::BrokerJob& job) { return !ps::PlanBroker(job).ok(); };
   const ps::BrokerJob good = SmallJob("acl");
