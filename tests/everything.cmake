@@ -3,6 +3,11 @@
 # made of the programs that are built, and tried; `presets`, the suites of each preset's build tree;
 # `checks` on the sources.
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH root)
+if(packages)
+  add_test(packages/deploy python3 ${root}/tests/packages/deploy_test.py)
+  set_tests_properties(packages/deploy PROPERTIES TIMEOUT 900
+    FIXTURES_REQUIRED "packages-amd64;packages-arm64;root-amd64;root-arm64")
+endif()
 
 # First, for they are long. What is made is a test's fixture: where no test needs it, it is not made.
 if(packages)

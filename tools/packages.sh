@@ -55,7 +55,7 @@ make_root() {
   suite=$(suite)
   wanted=$(for deb in build/packages/*_"$arch".deb; do dpkg-deb --field "$deb" Depends; done |
     tr ',' '\n' | sed 's/^ *//; s/[ (|].*//; /^systemd$/d; /^weft/d; /^$/d' | sort -u)
-  wanted=$(printf '%s,' "$suite" passwd systemd-standalone-sysusers $wanted)
+  wanted=$(printf '%s,' "$suite" apt passwd systemd-standalone-sysusers $wanted)
   if [[ -f $root.packages && $(<"$root.packages") == "$wanted" ]]; then
     return
   fi
@@ -72,5 +72,25 @@ make_root() {
   [[ $arch == amd64 ]] || as_root bash tools/settle_root.sh "$scratch"
   as_root rm -rf --one-file-system "$root"
   as_root mv -T "$scratch" "$root"
+  [[ $arch != amd64 ]] || make_shelf
   printf '%s' "$wanted" >"$root.packages"
+}
+
+# Makes build/roots/shelf: an archive of the broker and what it needs beyond our clean root, so that a
+# machine without a network can install it as others do.
+make_shelf() {
+  local shelf=build/roots/shelf scratch
+  say "fetching the broker's packages"
+  scratch=$(mktemp -d "$PWD/build/roots/.shelf.XXXXXX")
+  mkdir -p "$scratch/lists/partial" "$scratch/partial"
+  local apt=(apt-get --yes -o APT::Sandbox::User=root -o Debug::NoLocking=yes -o Acquire::Retries=3
+    -o Dir::State::lists="$scratch/lists" -o Dir::Cache="$scratch" -o Dir::Cache::archives="$scratch"
+    -o Dir::State::status="$PWD/build/roots/amd64/var/lib/dpkg/status")
+  quietly "${apt[@]}" update
+  quietly "${apt[@]}" --download-only --no-install-recommends install mosquitto
+  rm -rf "$scratch/lists" "$scratch/partial" "$scratch"/*.bin
+  (cd "$scratch" && dpkg-scanpackages --multiversion . >Packages 2>/dev/null)
+  chmod 755 "$scratch"
+  rm -rf --one-file-system "$shelf"
+  mv -T "$scratch" "$shelf"
 }

@@ -41,18 +41,18 @@ def check(claim, holds, seen=""):
 class CleanRoot:
     """build/roots/<arch> under a layer that takes every change."""
 
-    def __init__(self, arch):
+    def __init__(self, arch, place=PLACE):
         base = HOUSE / "build/roots" / arch
         if not base.is_dir():
             sys.exit(f"no {base}: ./dev package-root {arch} makes it")
         run("ip", "link", "set", "lo", "up")
-        run("mount", "-t", "tmpfs", "tmpfs", PLACE)
-        self.path = PLACE / "root"
+        run("mount", "-t", "tmpfs", "tmpfs", place)
+        self.path = place / "root"
         for folder in ("root", "upper", "work", "scratch"):
-            (PLACE / folder).mkdir()
-        self.scratch = PLACE / "scratch"
+            (place / folder).mkdir()
+        self.scratch = place / "scratch"
         run("mount", "-t", "overlay", "overlay", "-o",
-            f"lowerdir={base},upperdir={PLACE}/upper,workdir={PLACE}/work", self.path)
+            f"lowerdir={base},upperdir={place}/upper,workdir={place}/work", self.path)
         run("mount", "--rbind", "/dev", self.path / "dev")
         run("mount", "-t", "proc", "proc", self.path / "proc")
         for name in ("run", "tmp"):
