@@ -3,11 +3,6 @@
 # made of the programs that are built, and tried; `presets`, the suites of each preset's build tree;
 # `checks` on the sources.
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH root)
-if(packages)
-  add_test(packages/deploy python3 ${root}/tests/packages/deploy_test.py)
-  set_tests_properties(packages/deploy PROPERTIES TIMEOUT 900
-    FIXTURES_REQUIRED "packages-amd64;packages-arm64;root-amd64;root-arm64")
-endif()
 
 # First, for they are long. What is made is a test's fixture: where no test needs it, it is not made.
 if(packages)
@@ -25,11 +20,14 @@ if(packages)
     set_tests_properties(packages/life-${arch} PROPERTIES
       FIXTURES_REQUIRED "packages-${arch};root-${arch}")
   endforeach()
+  add_test(packages/deploy python3 ${root}/tests/packages/deploy_test.py)
+  set_tests_properties(packages/deploy PROPERTIES
+    FIXTURES_REQUIRED "packages-amd64;packages-arm64;root-amd64;root-arm64")
   add_test(packages/shape python3 ${root}/tests/packages/shape_test.py)
   set_tests_properties(packages/shape PROPERTIES
     FIXTURES_REQUIRED "packages-amd64;packages-arm64;packages-armhf")
   foreach(test make-amd64 make-arm64 make-armhf reproducible root-amd64 root-arm64 life-amd64 life-arm64
-          shape)
+          deploy shape)
     set_tests_properties(packages/${test} PROPERTIES TIMEOUT 900)
   endforeach()
 endif()
