@@ -52,15 +52,15 @@ class LocalJob:
         subprocess.run([str(self._programs / program), *(str(word) for word in arguments)],
                        check=True, stdout=subprocess.DEVNULL)
 
-    def serve(self, *arguments):
-        """weft-ps, whose lines of JSON are in its stdout."""
+    def serve(self, *arguments, listen=False):
+        """weft-ps; its lines of JSON are in its stdout if somebody listens, and must be read then."""
         return self._start(self._programs / "weft-ps", "serve", "--broker",
                            f"127.0.0.1:{self._port}", "--job", "bench", "--state",
-                           self.folder / "state", "--json", *arguments, stdout=subprocess.PIPE,
-                           text=True)
+                           self.folder / "state", "--json", *arguments, text=True,
+                           stdout=subprocess.PIPE if listen else subprocess.DEVNULL)
 
     def train(self, worker, *arguments, listen=False):
-        """weft-edge as that worker; its lines of JSON are in its stdout if somebody listens."""
+        """weft-edge as that worker; the same."""
         return self._start(self._programs / "weft-edge", "train", "--broker",
                            f"127.0.0.1:{self._port}", "--job", "bench", "--worker", f"w{worker}",
                            "--json", *arguments, text=True,
