@@ -121,7 +121,8 @@ TEST(Job, EveryStrategyGetsTheSameModelHoweverManyWorkersAndServers) {
 
 // An epoch is 16 rounds: 256 images, four workers, batches of four.
 TEST(Job, TheModelIsMeasuredAfterEveryEpochAndIsTheSameByEveryStrategy) {
-  job.rounds = 40;
+  const std::vector<int> ends = WEFT_EMULATED ? std::vector{1} : std::vector{1, 2};
+  job.rounds = WEFT_EMULATED ? 20 : 40;
   std::string curves[2];
   for (const bool weave : {false, true}) {
     servers.push_back(std::make_unique<ChildProcess>(
@@ -136,7 +137,7 @@ TEST(Job, TheModelIsMeasuredAfterEveryEpochAndIsTheSameByEveryStrategy) {
       curves[weave] +=
           object["top1"].dump() + " " + object.value("eval_loss", json()).dump() + "\n";
     }
-    CHECK_TRUE((epochs == std::vector<int>{1, 2}));  // and once more in the end
+    CHECK_TRUE(epochs == ends);  // and once more after the last round
     for (const auto& worker : workers) LONGS_EQUAL(0, worker->Wait());
     workers.clear();
   }

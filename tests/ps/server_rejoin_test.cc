@@ -49,8 +49,8 @@ TEST(ServerRejoin, WhoHasToComputeTheLastRoundAnewSeesNothingOfTheVersionAfterIt
   CHECK_EQUAL(4, driver.server().round());
 
   driver.keeper.slow = true;
-  const std::vector<net::Segment> segments =
-      driver.Segments("w1", ServerDriver::Gradients("w1", 4));
+  const std::vector<float> gradients = ServerDriver::Gradients("w1", 4);
+  const std::vector<net::Segment> segments = driver.Segments("w1", gradients);
   CHECK(segments.size() > 1);
   driver.PushSegment("w1", 4, segments.front());
   driver.ForgetHeard();
