@@ -44,7 +44,9 @@ void Server::Confirm(const std::string& worker, const Candidate& candidate) {
       worker, slices_,
       net::SegmentSender::Setting{
           .window_bytes = static_cast<int64_t>(setting_.welcome.window_bytes),
-          .segment_bytes = static_cast<int64_t>(setting_.welcome.segment_bytes)});
+          .segment_bytes = static_cast<int64_t>(setting_.welcome.segment_bytes),
+          .least_credit_bytes =
+              net::SegmentSender::LeastCredit(floats() * static_cast<int64_t>(sizeof(float)))});
   Member& member = at->second;
   member.incarnation = candidate.incarnation;
   member.batch = candidate.batch;

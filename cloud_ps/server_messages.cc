@@ -285,7 +285,10 @@ void Server::Handle(const net::Header& header, const net::Ack& ack) {
   Member* member = Known(header, {});
   if (member == nullptr || ack.ticket != member->ticket) return;
   const int64_t now = parts_.clock.NowNs();
-  for (const uint64_t sequence : ack.sequences) member->sender.Acknowledge(sequence, now);
+  for (size_t i = 0; i < ack.sequences.size(); ++i) {
+    member->sender.Acknowledge(ack.sequences[i], ack.arrived_ns.empty() ? now : ack.arrived_ns[i],
+                               now);
+  }
   member->last_taken = listening_ns_;
   Flush(header.worker, *member);
 }

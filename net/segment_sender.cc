@@ -66,7 +66,8 @@ std::optional<OutgoingSegment> SegmentSender::Next(int64_t now_ns) {
   return at->second.what.segment;
 }
 
-std::optional<OutgoingSegment> SegmentSender::Acknowledge(uint64_t sequence, int64_t now_ns) {
+std::optional<OutgoingSegment> SegmentSender::Acknowledge(uint64_t sequence, int64_t arrived_ns,
+                                                          int64_t now_ns) {
   const auto at = sent_.find(sequence);
   if (at == sent_.end()) {
     // It was queued again after a lost connection, and now the answer came after all.
@@ -88,6 +89,7 @@ std::optional<OutgoingSegment> SegmentSender::Acknowledge(uint64_t sequence, int
                     .alone = at->second.alone,
                     .follows = at->second.what.segment.follows,
                     .sent_ns = at->second.at_ns,
+                    .arrived_ns = arrived_ns,
                     .now_ns = now_ns});
   } else {
     pace_.Interrupted();
@@ -119,7 +121,10 @@ void SegmentSender::ForgetBefore(int64_t round) {
       std::erase_if(waiting_, [&](const Waiting& w) { return w.segment.round < round; }));
 }
 
-void SegmentSender::ForgetAll() { ForgetBefore(INT64_MAX); }
+void SegmentSender::ForgetAll() {
+  ForgetBefore(INT64_MAX);
+  pace_.Moved();
+}
 
 void SegmentSender::SendAllAgain() {
   for (auto& [sequence, sent] : sent_) {
@@ -128,7 +133,7 @@ void SegmentSender::SendAllAgain() {
   }
   sent_.clear();
   on_the_way_ = 0;
-  pace_.Interrupted();
+  pace_.Moved();
   // What this connection does not allow goes in smaller parts, which have sequences of their own.
   for (auto at = waiting_.begin(); at != waiting_.end();) {
     if (Bytes(at->segment) <= std::min(setting_.segment_bytes, segment_limit_)) {
@@ -143,7 +148,8 @@ void SegmentSender::SendAllAgain() {
 }
 
 int64_t SegmentSender::credit_bytes() const {
-  return std::min(setting_.window_bytes, pace_.CreditBytes());
+  return std::min(setting_.window_bytes,
+                  std::max(pace_.CreditBytes(), setting_.least_credit_bytes));
 }
 
 int64_t SegmentSender::next_retry_ns() const {

@@ -25,10 +25,16 @@ struct OutgoingSegment {
 
 class SegmentSender {
  public:
+  // Of all that is to go, this part may always be on the way: it costs urgent segments little time
+  // as against the whole, and keeps both directions busy although each makes the other's answers
+  // wait. Both ends use the same, so that neither crowds out the other.
+  static int64_t LeastCredit(int64_t model_bytes) { return model_bytes / 64; }
+
   struct Setting {
     int64_t window_bytes = 0;   // on the way at most, however fast it is
     int64_t segment_bytes = 0;  // larger ranges are cut
     int64_t least_retry_ns = 500'000'000;
+    int64_t least_credit_bytes = 0;  // may be on the way whatever the way itself seems to need
   };
   // What became of the segments so far; every one that was sent is in just one of the last three
   // in the end.
@@ -52,8 +58,9 @@ class SegmentSender {
   // What to send now, if anything may be.
   std::optional<OutgoingSegment> Next(int64_t now_ns);
 
-  // The peer has it: what it was, or nothing if nothing with this sequence is waiting.
-  std::optional<OutgoingSegment> Acknowledge(uint64_t sequence, int64_t now_ns);
+  // The peer has it, since `arrived_ns` by a clock of its own: what it was, or nothing if nothing
+  // with this sequence is waiting.
+  std::optional<OutgoingSegment> Acknowledge(uint64_t sequence, int64_t arrived_ns, int64_t now_ns);
   // The peer will never take it. False if nothing with this sequence is waiting.
   bool Refused(uint64_t sequence);
 

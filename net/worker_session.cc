@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <utility>
 
 #include "net/codec/codec.h"
 
@@ -12,7 +13,6 @@ namespace {
 
 constexpr int64_t kMs = 1'000'000;
 constexpr int64_t kMostHelloWaitNs = 8000 * kMs;
-constexpr size_t kMostAcks = 64;  // that wait for company
 constexpr size_t kMostProblems = 100;
 constexpr size_t kMostArrivals = 4096;
 
@@ -337,12 +337,9 @@ void WorkerSession::Flush() {
   const int64_t now = clock_.NowNs();
   for (Link& link : links_) {
     if (!link.joined) continue;
-    while (!link.acks.empty()) {
-      const size_t count = std::min(link.acks.size(), kMostAcks);
-      Ack ack{.ticket = link.ticket};
-      ack.sequences.assign(link.acks.end() - static_cast<int64_t>(count), link.acks.end());
-      link.acks.resize(link.acks.size() - count);
-      Send(link, Lane::kControl, std::max<int64_t>(pull_round_, 0), std::move(ack));
+    if (!link.acks.sequences.empty()) {
+      link.acks.ticket = link.ticket;
+      Send(link, Lane::kControl, std::max<int64_t>(pull_round_, 0), std::exchange(link.acks, {}));
     }
     if (!link.planned) continue;
     while (const std::optional<OutgoingSegment> segment = link.sender->Next(now)) {

@@ -134,7 +134,7 @@ class WorkerSession final : public TransportEvents {
     uint32_t heartbeat_ms = 1000;
     uint32_t timeout_ms = 10000;
     std::optional<SegmentSender> sender = {};
-    std::vector<uint64_t> acks = {};
+    Ack acks = {};
     int64_t next_hello_ns = 0;
     int64_t hello_wait_ns = 0;
     int64_t next_heartbeat_ns = 0;

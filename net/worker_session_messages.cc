@@ -60,8 +60,9 @@ void WorkerSession::Handle(Link& link, const Message& message, const Welcome& we
   if (!link.sender) {
     link.sender.emplace(SegmentSender::Setting{
         .window_bytes = static_cast<int64_t>(std::min<uint64_t>(welcome.window_bytes, INT64_MAX)),
-        .segment_bytes =
-            static_cast<int64_t>(std::min<uint64_t>(welcome.segment_bytes, INT64_MAX))});
+        .segment_bytes = static_cast<int64_t>(std::min<uint64_t>(welcome.segment_bytes, INT64_MAX)),
+        .least_credit_bytes = SegmentSender::LeastCredit(FloatsOf(link).size() *
+                                                         static_cast<int64_t>(sizeof(float)))});
     link.sender->LimitSegments(payload_limit_ - kEnvelopeBytes);
   }
   link.joined = true;
@@ -70,7 +71,7 @@ void WorkerSession::Handle(Link& link, const Message& message, const Welcome& we
   link.hello_wait_ns = kFirstHelloWaitNs;
   if (!anew) return;  // we had only lost sight of each other
   link.planned = false;
-  link.acks.clear();
+  link.acks = {};
   JoinedAnew(link);
 }
 
@@ -97,7 +98,8 @@ void WorkerSession::Handle(Link& link, const Message& message, const Segment& se
   if (!ChecksumHolds(segment)) return;  // it will come again
   const int64_t round = message.header.round;
   if (round > pull_round_ && !MayGoOnTo(round)) return;  // it will come again
-  link.acks.push_back(segment.sequence);
+  link.acks.sequences.push_back(segment.sequence);
+  link.acks.arrived_ns.push_back(clock_.NowNs());
   if (round >= link.planned_round) link.plan_answered = true;
   if (round < pull_round_) return;
   if (round > pull_round_) StartPull(round);
@@ -120,15 +122,15 @@ void WorkerSession::Handle(Link& link, const Message& message, const Segment& se
 void WorkerSession::Handle(Link& link, const Message& message, const Ack& ack) {
   if (message.header.epoch != link.epoch || ack.ticket != link.ticket || !link.sender) return;
   const int64_t now = clock_.NowNs();
-  // Of several servers each has a clock of its own; then the answer's arrival has to do.
-  const bool by_server = links_.size() == 1 && !ack.arrived_ns.empty();
   for (size_t i = 0; i < ack.sequences.size(); ++i) {
-    const auto segment = link.sender->Acknowledge(ack.sequences[i], now);
+    const int64_t arrived = ack.arrived_ns.empty() ? now : ack.arrived_ns[i];
+    const auto segment = link.sender->Acknowledge(ack.sequences[i], arrived, now);
     if (!segment) continue;
     Arrived({.up = true,
              .begin = segment->range.begin,
              .bytes = segment->range.size() * static_cast<int64_t>(sizeof(float)),
-             .at_ns = by_server ? ack.arrived_ns[i] : now,
+             // Of several servers each has a clock of its own.
+             .at_ns = links_.size() == 1 ? arrived : now,
              .heard_ns = now,
              .follows = segment->follows});
   }

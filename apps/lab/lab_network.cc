@@ -11,19 +11,25 @@
 namespace weft::apps {
 namespace {
 
-Status SetTcp(const std::string& name, const std::string& value) {
-  std::ofstream file("/proc/sys/net/ipv4/" + name);
+constexpr const char* kTcp = "/proc/sys/net/ipv4/";
+
+bool SetTcp(const std::string& name, const std::string& value) {
+  std::ofstream file(kTcp + name);
   file << value << "\n";
   file.close();
-  if (file) return Status::Ok();
-  return Status::Unavailable("this kernel cannot set net.ipv4." + name + " to " + value);
+  return static_cast<bool>(file);
 }
 
-Status SettleTcp() {
+// Of the present namespace; `congestion_control` becomes what there is.
+Status SettleTcp(std::string& congestion_control) {
   // TCP forgets how fast a path is when it was idle for some hundred milliseconds, which it is in
   // every round, and would begin slowly each time.
-  if (Status status = SetTcp("tcp_slow_start_after_idle", "0"); !status.ok()) return status;
-  return SetTcp("tcp_congestion_control", kLabTcp);
+  if (!SetTcp("tcp_slow_start_after_idle", "0")) {
+    return Status::Unavailable("this kernel cannot set net.ipv4.tcp_slow_start_after_idle to 0");
+  }
+  SetTcp("tcp_congestion_control", "cubic");  // not every machine allows it
+  std::ifstream(std::string(kTcp) + "tcp_congestion_control") >> congestion_control;
+  return Status::Ok();
 }
 
 }  // namespace
@@ -36,11 +42,12 @@ std::string LabNetwork::Address(int worker, int end) {
 
 Result<std::unique_ptr<LabNetwork>> LabNetwork::Create(const Setting& setting) {
   std::unique_ptr<LabNetwork> network(new LabNetwork(setting));
-  const auto make = [&setting](const std::string& part) {
+  const auto make = [&](const std::string& part) {
     Result<std::unique_ptr<net::NetworkNamespace>> made =
         net::NetworkNamespace::Create(setting.name + "-" + part);
     if (made.ok()) {
-      if (Status status = (*made)->Run(SettleTcp); !status.ok()) return decltype(made)(status);
+      const auto settle = [&] { return SettleTcp(network->congestion_control_); };
+      if (Status status = (*made)->Run(settle); !status.ok()) return decltype(made)(status);
     }
     return made;
   };

@@ -17,9 +17,6 @@
 
 namespace weft::apps {
 
-// What Debian's kernels have for a congestion control unless they are told otherwise.
-inline constexpr const char* kLabTcp = "cubic";
-
 // Thread: one.
 class LabNetwork {
  public:
@@ -38,6 +35,9 @@ class LabNetwork {
   const net::NetworkNamespace& edge(int worker) const {
     return *edges_[static_cast<size_t>(worker)];
   }
+  // What TCP goes by in every namespace: cubic, as Debian's kernels have it unless told otherwise,
+  // or this machine's own where that may not be chosen.
+  const std::string& congestion_control() const { return congestion_control_; }
   // Of the cloud, as that worker sees it.
   static std::string CloudAddress(int worker) { return Address(worker, 2); }
 
@@ -59,6 +59,7 @@ class LabNetwork {
 
   const Setting setting_;
   const SteadyClock clock_;
+  std::string congestion_control_;
   std::unique_ptr<net::NetworkNamespace> cloud_;
   std::vector<std::unique_ptr<net::NetworkNamespace>> edges_;
   std::unique_ptr<net::LinkEmulator> emulator_;  // after the others, in which its devices are

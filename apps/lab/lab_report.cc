@@ -82,7 +82,7 @@ json FactsJson(const LabFacts& facts) {
           {"rounds", facts.rounds},
           {"compute", facts.compute},
           {"tcp_slow_start_after_idle", 0},
-          {"tcp_congestion_control", kLabTcp}};
+          {"tcp_congestion_control", facts.congestion_control}};
 }
 
 }  // namespace

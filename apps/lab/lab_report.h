@@ -24,7 +24,8 @@ struct LabFacts {
   double queue_kb = 0;  // 0: as links have by themselves
   std::string script;
   int64_t rounds = 30;
-  std::string compute = "real";  // or replay:FILE
+  std::string compute = "real";    // or replay:FILE
+  std::string congestion_control;  // of TCP, as the lab found it
 };
 
 std::string FactsText(const LabFacts& facts);  // one line

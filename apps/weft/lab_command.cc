@@ -157,7 +157,7 @@ Status Report(const std::vector<StrategyResult>& results, const LabFlags& flags,
   return Status::Ok();
 }
 
-Status RunLab(const LabFlags& flags, Console& console) {
+Status RunLab(LabFlags flags, Console& console) {
   const Result<Companions> companions = Companions::Find();
   if (!companions.ok()) return companions.status();
   Result<LabPlan> plan = PlanOf(flags);
@@ -171,6 +171,7 @@ Status RunLab(const LabFlags& flags, Console& console) {
   const StopSignals stops;  // first: what is made below is put back whatever comes
   const Result<std::unique_ptr<LabNetwork>> network = LabNetwork::Create(plan->network);
   if (!network.ok()) return network.status();
+  flags.facts.congestion_control = (*network)->congestion_control();
   const Result<std::unique_ptr<Scratch>> scratch = Scratch::Create(plan->scratch_bytes);
   if (!scratch.ok()) return scratch.status();
   const LabTools tools{.companions = *companions,
@@ -187,8 +188,8 @@ Status RunLab(const LabFlags& flags, Console& console) {
   plan->job.times = (*scratch)->Path("times");
   if (!flags.json) {
     console.out << FactsText(flags.facts)
-                << "\nnet.ipv4.tcp_slow_start_after_idle=0 and tcp_congestion_control=" << kLabTcp
-                << " in every namespace\n";
+                << "\nnet.ipv4.tcp_slow_start_after_idle=0 and tcp_congestion_control="
+                << flags.facts.congestion_control << " in every namespace\n";
   }
   if (plan->job.compute.empty()) {
     const Result<bool> learnt = LearnKernelTimes(plan->job, tools);

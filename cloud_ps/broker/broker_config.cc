@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kMessageOverhead = 4'096;  // the message around a segment, and the broker's own
 constexpr int64_t kLargestSmallTalk = 262'144;  // what is not a segment: a Welcome with its tables
-constexpr int64_t kInFlight = 16;               // messages sent to one client ahead of its answers
+constexpr int64_t kInFlight = 128;              // messages sent to one client ahead of its answers
 constexpr int64_t kSmallMessages = 64;          // acknowledgements and the like, per worker
 constexpr int64_t kBrokerItself = 16 << 20;
 constexpr int64_t kPerClient = 256 << 10;  // socket, TLS, names
@@ -30,8 +30,9 @@ int64_t MemoryBytes(const BrokerJob& job, int64_t window_bytes) {
   // Stored once each: what the workers sent and the servers have not read, and the other way round.
   const int64_t stored = int64_t{2} * job.workers * job.shards * segments * segment;
   // Copied once more into packets for each client: to every server, and to every worker.
-  const int64_t copied =
-      (job.shards * kInFlight + job.workers * std::min(job.shards * segments, kInFlight)) * segment;
+  const int64_t copied = (job.shards * std::min(job.workers * segments, kInFlight) +
+                          job.workers * std::min(job.shards * segments, kInFlight)) *
+                         segment;
   const int64_t clients = job.workers + job.shards;
   const int64_t half_read = clients * PacketBytes(job);
   return kBrokerItself + clients * kPerClient + stored + copied + half_read;

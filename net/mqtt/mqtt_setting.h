@@ -27,8 +27,8 @@ struct MqttSetting {
   std::string will_topic = {};
   Payload will_payload = {};
 
-  int keepalive_s = 10;      // a silent broker is given up after twice this; at least 5
-  int receive_maximum = 32;  // messages the broker may send ahead of our acknowledgements
+  int keepalive_s = 10;       // a silent broker is given up after twice this; at least 5
+  int receive_maximum = 128;  // messages the broker may send ahead of our acknowledgements
 
   int64_t payload_bytes = 16 << 20;    // of one message, either way
   int64_t outgoing_bytes = 64 << 20;   // published and not yet acknowledged by the broker

@@ -44,7 +44,12 @@ StrategyResult Weave() {
 
 TEST_GROUP(LabReport) {
   std::vector<StrategyResult> results = {Sequential(), Weave()};
-  LabFacts facts{.model = "lenet5", .workers = 2, .mbps = 100, .rtt_ms = 10, .rounds = 15};
+  LabFacts facts{.model = "lenet5",
+                 .workers = 2,
+                 .mbps = 100,
+                 .rtt_ms = 10,
+                 .rounds = 15,
+                 .congestion_control = "cubic"};
 };
 
 TEST(LabReport, TheTableComparesWithSequentialTheBoundAndThePrediction) {

@@ -191,7 +191,8 @@ TEST(BrokerConfig, SeveralServersNeedTheMemoryOfAsManyWindows) {
   several.shards = 4;
   const Result<ps::BrokerPlan> plan = ps::PlanBroker(several);
   const auto about = static_cast<double>(ps::PlanBroker(one)->memory_bytes);
-  DOUBLES_EQUAL(about, static_cast<double>(plan->memory_bytes), about / 10);
+  // What is in flight is limited by connection, of which there are fewer here.
+  DOUBLES_EQUAL(about, static_cast<double>(plan->memory_bytes), about / 5);
   // A worker hears all four.
   STRCMP_CONTAINS("max_queued_messages 384\n", plan->config.c_str());
   several.workers = 50'000;
