@@ -110,7 +110,7 @@ class EdgeDoctor {
 
   Finding Memory() {
     // In a job, parameters coming in and gradients going out; alone, the optimizer's.
-    const int copies = flags_.local && flags_.optimizer != "adamw" ? 1 : 2;
+    const int copies = flags_.local && flags_.learning.optimizer != "adamw" ? 1 : 2;
     int batch = flags_.batch;
     if (batch == 0 && job_) batch = static_cast<int>(job_->batch);
     if (batch == 0) {
@@ -131,7 +131,7 @@ class EdgeDoctor {
     int64_t parameters = 0;
     if (graph_) parameters = static_cast<int64_t>(sizeof(float)) * graph_->parameter_count();
     if (flags_.local && !flags_.checkpoint.empty()) {
-      const int copies = flags_.optimizer == "adamw" ? 3 : 2;
+      const int copies = flags_.learning.optimizer == "adamw" ? 3 : 2;
       // Two generations, and a third while it is written.
       Finding finding = CheckFolder(flags_.checkpoint, 3 * copies * parameters, "--checkpoint");
       if (finding.state != CheckState::kOk || flags_.save.empty()) return finding;

@@ -106,7 +106,7 @@ class LocalTraining {
     compute_ = std::move(compute).value();
     // A run that goes on computes with the kernels it began with: others round differently.
     if (flags_.resume) compute_->LearnTimesFrom(KernelTimesFile());
-    train::Initialise(*parameters_, flags_.seed, compute_->parallel());
+    train::Initialise(*parameters_, flags_.learning.seed, compute_->parallel());
     if (flags_.init.empty()) return Status::Ok();
     Result<WeightsMatch> match = LoadWeights(flags_.init, flags_.new_head, *parameters_);
     if (!match.ok()) return match.status();
@@ -117,15 +117,10 @@ class LocalTraining {
   }
 
   Status PrepareOptimizer() {
-    Result<train::Optimizer> optimizer =
-        flags_.optimizer == "adamw"
-            ? train::Optimizer::Create(train::AdamW{.weight_decay = flags_.weight_decay})
-            : train::Optimizer::Create(train::Sgd{.momentum = flags_.momentum,
-                                                  .weight_decay = flags_.weight_decay,
-                                                  .nesterov = flags_.nesterov});
+    Result<train::Optimizer> optimizer = MakeOptimizer(flags_.learning);
     if (!optimizer.ok()) return optimizer.status();
     optimizer_ = std::make_unique<train::Optimizer>(std::move(optimizer).value());
-    Result<train::Schedule> schedule = train::ParseSchedule(flags_.schedule);
+    Result<train::Schedule> schedule = train::ParseSchedule(flags_.learning.schedule);
     if (!schedule.ok()) return schedule.status();
     schedule_ = *schedule;
     return Status::Ok();
@@ -180,11 +175,11 @@ class LocalTraining {
     trainer_ = std::make_unique<train::Trainer>(
         train::Trainer::Parts{*parameters_, *network_, *optimizer_, hooks_, compute_->parallel(),
                               clock_},
-        train::TrainerSetting{.learning_rate = flags_.learning_rate,
+        train::TrainerSetting{.learning_rate = flags_.learning.learning_rate,
                               .schedule = schedule_,
                               .total_steps = total_steps_,
-                              .label_smoothing = flags_.label_smoothing,
-                              .seed = flags_.seed});
+                              .label_smoothing = flags_.learning.label_smoothing,
+                              .seed = flags_.learning.seed});
     loader_ = std::move(probe).value();
     if (flags_.checkpoint.empty()) {
       if (!flags_.resume) return Status::Ok();
@@ -212,7 +207,7 @@ class LocalTraining {
     const Shape& image = graph_->input_shape();
     return train::BatchLoader::Create(dataset,
                                       {.sampling = {.batch = batch_,
-                                                    .seed = flags_.seed,
+                                                    .seed = flags_.learning.seed,
                                                     .shuffle = training && !flags_.no_shuffle,
                                                     .keep_rest = !training},
                                        .height = static_cast<int>(image[1]),
@@ -231,9 +226,10 @@ class LocalTraining {
     return fmt::format(
         "model={} data={} batch={} steps={} optimizer={} lr={} momentum={} nesterov={} decay={} "
         "smoothing={} schedule={} seed={} shuffle={} augment={} init={}",
-        flags_.model, flags_.data, batch_, total_steps_, flags_.optimizer, flags_.learning_rate,
-        flags_.momentum, flags_.nesterov, flags_.weight_decay, flags_.label_smoothing,
-        flags_.schedule, flags_.seed, !flags_.no_shuffle, !flags_.no_augment, flags_.init);
+        flags_.model, flags_.data, batch_, total_steps_, flags_.learning.optimizer,
+        flags_.learning.learning_rate, flags_.learning.momentum, flags_.learning.nesterov,
+        flags_.learning.weight_decay, flags_.learning.label_smoothing, flags_.learning.schedule,
+        flags_.learning.seed, !flags_.no_shuffle, !flags_.no_augment, flags_.init);
   }
 
   Status Train() {

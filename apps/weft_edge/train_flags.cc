@@ -38,28 +38,7 @@ void AddTrainFlags(CLI::App& command, TrainFlags& flags) {
   command.add_option("--steps", flags.steps, "How many steps to train, instead of --epochs")
       ->check(CLI::Range(int64_t{1}, int64_t{1'000'000'000'000}))
       ->excludes(epochs);
-  command.add_option("--optimizer", flags.optimizer, "sgd or adamw")
-      ->check(CLI::IsMember({"sgd", "adamw"}))
-      ->capture_default_str();
-  command.add_option("--lr", flags.learning_rate, "Learning rate before the schedule")
-      ->check(PositiveUpTo(1e6))
-      ->capture_default_str();
-  command.add_option("--momentum", flags.momentum, "SGD's momentum")
-      ->check(FromZeroUpTo(1))
-      ->capture_default_str();
-  command.add_flag("--nesterov", flags.nesterov, "SGD looks ahead along the momentum");
-  command.add_option("--weight-decay", flags.weight_decay, "Pull of all parameters towards 0")
-      ->check(FromZeroUpTo(1e6))
-      ->capture_default_str();
-  command
-      .add_option("--label-smoothing", flags.label_smoothing, "Share of the target given to all")
-      ->check(FromZeroUpTo(1))
-      ->capture_default_str();
-  command
-      .add_option("--schedule", flags.schedule,
-                  "constant, cosine or step:STEPS:FACTOR, with +warmup:STEPS behind")
-      ->capture_default_str();
-  command.add_option("--seed", flags.seed, "Decides every random choice")->capture_default_str();
+  AddLearningFlags(command, flags.learning);
   command
       .add_option("--board", flags.board, "auto, or the profile of boards/ to take defaults from")
       ->capture_default_str();

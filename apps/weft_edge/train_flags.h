@@ -6,6 +6,7 @@
 #include <string>
 
 #include "apps/job/broker_flags.h"
+#include "apps/job/learning_flags.h"
 
 namespace CLI {
 class App;
@@ -22,14 +23,7 @@ struct TrainFlags {
   int batch = 0;  // alone the board's for the model; in a job, what the server says
   int64_t epochs = 0;
   int64_t steps = 0;
-  std::string optimizer = "sgd";
-  double learning_rate = 0.05;
-  double momentum = 0.9;
-  bool nesterov = false;
-  double weight_decay = 5e-4;
-  double label_smoothing = 0;
-  std::string schedule = "cosine";
-  uint64_t seed = 1;
+  LearningFlags learning;
   int threads = 0;
   std::string backend = "auto";
   bool exact = false;

@@ -101,7 +101,7 @@ class ServerDoctor {
     Result<model::Graph> graph = BuildServedModel(flags_);
     if (!graph.ok()) return Bad(graph.status(), "`weft model` lists the zoo");
     Result<net::WireLayout> layout = WireLayoutOf(*graph);
-    Result<train::Optimizer> optimizer = MakeOptimizer(flags_);
+    Result<train::Optimizer> optimizer = MakeOptimizer(flags_.learning);
     if (!optimizer.ok()) return Bad(optimizer.status(), "correct the flag");
     Result<net::WireLayout::UnitRange> units = layout->Shard(shard_.index, shard_.count);
     if (!units.ok()) return Bad(units.status(), "correct --shard");

@@ -46,28 +46,7 @@ void AddServeFlags(CLI::App& command, ServeFlags& flags) {
   command.add_option("--batch", flags.batch, "Images in a worker's step, unless it says otherwise")
       ->check(CLI::Range(1, 65536))
       ->capture_default_str();
-  command.add_option("--optimizer", flags.optimizer, "sgd or adamw")
-      ->check(CLI::IsMember({"sgd", "adamw"}))
-      ->capture_default_str();
-  command.add_option("--lr", flags.learning_rate, "Learning rate before the schedule")
-      ->check(PositiveUpTo(1e6))
-      ->capture_default_str();
-  command.add_option("--momentum", flags.momentum, "SGD's momentum")
-      ->check(FromZeroUpTo(1))
-      ->capture_default_str();
-  command.add_flag("--nesterov", flags.nesterov, "SGD looks ahead along the momentum");
-  command.add_option("--weight-decay", flags.weight_decay, "Pull of all parameters towards 0")
-      ->check(FromZeroUpTo(1e6))
-      ->capture_default_str();
-  command
-      .add_option("--label-smoothing", flags.label_smoothing, "Share of the target given to all")
-      ->check(FromZeroUpTo(1))
-      ->capture_default_str();
-  command
-      .add_option("--schedule", flags.schedule,
-                  "constant, cosine or step:STEPS:FACTOR, with +warmup:STEPS behind")
-      ->capture_default_str();
-  command.add_option("--seed", flags.seed, "Decides every random choice")->capture_default_str();
+  AddLearningFlags(command, flags.learning);
   command.add_option("--init", flags.init, "Start from the weights in this safetensors file");
   command.add_flag("--new-head", flags.new_head, "With --init: another number of classes is fine");
   command.add_option("--save", flags.save, "Write the trained weights to this safetensors file");

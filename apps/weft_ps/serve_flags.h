@@ -6,6 +6,7 @@
 #include <string>
 
 #include "apps/job/broker_flags.h"
+#include "apps/job/learning_flags.h"
 
 namespace CLI {
 class App;
@@ -30,14 +31,7 @@ struct ServeFlags {
   double worker_timeout_s = 10;
   double heartbeat_s = 1;
   int batch = 32;
-  std::string optimizer = "sgd";
-  double learning_rate = 0.05;
-  double momentum = 0.9;
-  bool nesterov = false;
-  double weight_decay = 5e-4;
-  double label_smoothing = 0;
-  std::string schedule = "cosine";
-  uint64_t seed = 1;
+  LearningFlags learning;
   std::string init;
   bool new_head = false;
   std::string save;

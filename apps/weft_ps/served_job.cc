@@ -40,14 +40,6 @@ Result<model::Graph> BuildServedModel(const ServeFlags& flags) {
   return model::BuildModel(flags.model, options);
 }
 
-Result<train::Optimizer> MakeOptimizer(const ServeFlags& flags) {
-  if (flags.optimizer == "adamw") {
-    return train::Optimizer::Create(train::AdamW{.weight_decay = flags.weight_decay});
-  }
-  return train::Optimizer::Create(train::Sgd{
-      .momentum = flags.momentum, .weight_decay = flags.weight_decay, .nesterov = flags.nesterov});
-}
-
 Result<MessageSizes> ParseSizes(const ServeFlags& flags, const net::WireLayout& layout) {
   int64_t segment = 0;
   int64_t window = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a server's flags amount to, before anything is opened: the model, how it learns, and in what
-// pieces it travels.
+// What a server's flags amount to, before anything is opened: the model, and in what pieces it
+// travels.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,12 @@
 #include "apps/weft_ps/serve_flags.h"
 #include "core/model/graph.h"
 #include "core/status.h"
-#include "core/train/optimizer.h"
 #include "net/wire_layout.h"
 
 namespace weft::apps {
 
 // Each fails with InvalidInput, and a sentence about the flag.
 Result<model::Graph> BuildServedModel(const ServeFlags& flags);
-Result<train::Optimizer> MakeOptimizer(const ServeFlags& flags);
 
 struct MessageSizes {
   int64_t segment = 0;  // bytes

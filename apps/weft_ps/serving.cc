@@ -74,10 +74,10 @@ class Serving {
   }
 
   Status PrepareOptimizer() {
-    Result<train::Optimizer> optimizer = MakeOptimizer(flags_);
+    Result<train::Optimizer> optimizer = MakeOptimizer(flags_.learning);
     if (!optimizer.ok()) return optimizer.status();
     optimizer_ = std::make_unique<train::Optimizer>(std::move(optimizer).value());
-    Result<train::Schedule> schedule = train::ParseSchedule(flags_.schedule);
+    Result<train::Schedule> schedule = train::ParseSchedule(flags_.learning.schedule);
     if (!schedule.ok()) return schedule.status();
     setting_.schedule = *schedule;
     return Status::Ok();
@@ -104,8 +104,8 @@ class Serving {
                         .classes = static_cast<uint32_t>(graph_->output_shape().elements()),
                         .rounds = flags_.rounds,
                         .batch = static_cast<uint32_t>(flags_.batch),
-                        .seed = flags_.seed,
-                        .label_smoothing = flags_.label_smoothing,
+                        .seed = flags_.learning.seed,
+                        .label_smoothing = flags_.learning.label_smoothing,
                         .heartbeat_ms = static_cast<uint32_t>(flags_.heartbeat_s * 1000),
                         .worker_timeout_ms = static_cast<uint32_t>(flags_.worker_timeout_s * 1000),
                         .window_bytes = static_cast<uint64_t>(sizes->window),
@@ -122,7 +122,7 @@ class Serving {
     setting_.round_deadline_ns = static_cast<int64_t>(flags_.round_deadline_s * 1e9);
     setting_.checkpoint_every = flags_.checkpoint_every;
     setting_.max_norm = flags_.max_norm;
-    setting_.learning_rate = flags_.learning_rate;
+    setting_.learning_rate = flags_.learning.learning_rate;
     return Status::Ok();
   }
 
@@ -132,8 +132,10 @@ class Serving {
         "job={} model={} {} shard={} rounds={} optimizer={} lr={} momentum={} nesterov={} "
         "weight_decay={} smoothing={} schedule={} seed={} init={}",
         flags_.job, flags_.model, HexText(setting_.welcome.model_hash).substr(0, 16), flags_.shard,
-        flags_.rounds, flags_.optimizer, flags_.learning_rate, flags_.momentum, flags_.nesterov,
-        flags_.weight_decay, flags_.label_smoothing, flags_.schedule, flags_.seed, flags_.init);
+        flags_.rounds, flags_.learning.optimizer, flags_.learning.learning_rate,
+        flags_.learning.momentum, flags_.learning.nesterov, flags_.learning.weight_decay,
+        flags_.learning.label_smoothing, flags_.learning.schedule, flags_.learning.seed,
+        flags_.init);
   }
 
   Status OpenState() {
@@ -203,7 +205,7 @@ class Serving {
     if (!recovered->damage.empty()) console_.log.Warning(recovered->damage);
     UnitTensors tensors(*parameters_);
     if (!recovered->found) {
-      train::Initialise(*parameters_, flags_.seed, *parallel_);
+      train::Initialise(*parameters_, flags_.learning.seed, *parallel_);
       if (!flags_.init.empty()) {
         Result<WeightsMatch> match = LoadWeights(flags_.init, flags_.new_head, *parameters_);
         if (!match.ok()) return match.status();
