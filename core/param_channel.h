@@ -39,10 +39,13 @@ class ParamChannel {
   // segment is complete. Does not wait.
   virtual void Release(int unit, std::span<const float> gradients,
                        std::span<const float> statistics) = 0;
-  // From the next round's transfers on.
+  // From the next round's transfers on; before the first plan, cut as SliceEnds are.
   virtual void Use(const TransferPlan& plan) = 0;
   // What has arrived since the last call is added to `arrivals`.
   virtual void TakeArrivals(std::vector<Arrival>& arrivals) = 0;
+  // Where the other side's slices end, in floats: what is cut elsewhere waits there for its
+  // neighbour. Empty: anywhere.
+  virtual std::vector<int64_t> SliceEnds() const { return {}; }
   // From here to the other side and back, without what waits on the way; 0: not known yet.
   virtual int64_t round_trip_ns() const = 0;
 };

@@ -290,12 +290,12 @@ FloatRange WorkerSession::FloatsOf(const Link& link) const {
   return layout_.Units(link.first_unit, link.last_unit);
 }
 
-std::vector<int64_t> WorkerSession::DefaultEnds() const {
-  const uint64_t segment = job_ ? job_->segment_bytes / sizeof(float) : 1;
-  const int64_t most = std::max(static_cast<int64_t>(std::min<uint64_t>(segment, kMaxFloats)),
-                                layout_.floats() / kPlanEnds + 1);
-  const auto ends = layout_.SliceEnds({0, layout_.unit_count() - 1}, most);
-  return {ends.begin(), ends.end()};
+std::vector<int64_t> WorkerSession::SliceEnds() const {
+  std::vector<int64_t> ends;
+  for (const Link& link : links_) {
+    for (const int64_t end : link.slice_ends) ends.push_back(FloatsOf(link).begin + end);
+  }
+  return ends;
 }
 
 Header WorkerSession::HeaderFor(const Link& link, int64_t round) const {

@@ -93,6 +93,8 @@ class WorkerSession final : public TransportEvents {
   const Status& failure() const { return failure_; }
   // Of the first server to answer; nullopt before.
   const std::optional<Welcome>& job() const { return job_; }
+  // Of the servers that have welcomed us, in floats of the model: what they sum and send on as one.
+  std::vector<int64_t> SliceEnds() const;
   // What was refused and what could not be understood since the last call, for people.
   std::vector<std::string> TakeProblems();
   SegmentSender::Ledger ledger() const;
@@ -131,6 +133,7 @@ class WorkerSession final : public TransportEvents {
     int64_t open_round = 0;
     int first_unit = 0;
     int last_unit = -1;
+    std::vector<int64_t> slice_ends = {};  // from the start of first_unit
     uint32_t heartbeat_ms = 1000;
     uint32_t timeout_ms = 10000;
     std::optional<SegmentSender> sender = {};
@@ -180,7 +183,6 @@ class WorkerSession final : public TransportEvents {
   // Queues the segments that lie in or reach into `range` and are wholly released.
   void QueueReleased(Link& link, FloatRange range);
   FloatRange FloatsOf(const Link& link) const;
-  std::vector<int64_t> DefaultEnds() const;
   void Arrived(const Arrival& arrival);
   void Flush();
   void Complain(std::string problem);

@@ -149,7 +149,7 @@ void WorkerSession::StartPush(const Attempt& attempt) {
            .attempt = attempt.id,
            .round = attempt.round,
            .released = std::vector<bool>(static_cast<size_t>(layout_.unit_count()), false),
-           .ends = plan_.push_ends.empty() ? DefaultEnds() : plan_.push_ends,
+           .ends = plan_.push_ends.empty() ? SliceEnds() : plan_.push_ends,
            .turns = plan_.push_ends.empty() ? std::vector<int64_t>() : plan_.push_turns};
   for (Link& link : links_) {
     if (link.sender) link.sender->ForgetBefore(attempt.round);
@@ -177,7 +177,7 @@ void WorkerSession::PlanFor(Link& link, int64_t round, bool has_parameters) {
 void WorkerSession::SendPlan(Link& link) {
   const FloatRange own = FloatsOf(link);
   Plan plan{.ticket = link.ticket, .has_parameters = link.has_parameters};
-  for (const int64_t end : plan_.pull_ends.empty() ? DefaultEnds() : plan_.pull_ends) {
+  for (const int64_t end : plan_.pull_ends.empty() ? SliceEnds() : plan_.pull_ends) {
     if (end <= own.begin) continue;
     plan.ends.push_back(static_cast<uint64_t>(std::min(end, own.end) - own.begin));
     if (end >= own.end) break;

@@ -10,6 +10,22 @@
 #include "net/codec/codec.h"
 
 namespace weft::net {
+namespace {
+
+// A server's slices, or fewer: no more than a Plan may have. Cutting elsewhere only costs time, so
+// ends that do not fit are no reason to stay away.
+std::vector<int64_t> UsableEnds(const std::vector<uint64_t>& ends, int64_t floats) {
+  std::vector<int64_t> usable;
+  const size_t step = ends.size() / kPlanEnds + 1;
+  for (size_t i = step - 1; i < ends.size(); i += step) {
+    const auto end = static_cast<int64_t>(std::min<uint64_t>(ends[i], INT64_MAX));
+    if (end > (usable.empty() ? 0 : usable.back()) && end < floats) usable.push_back(end);
+  }
+  usable.push_back(floats);
+  return usable;
+}
+
+}  // namespace
 
 void WorkerSession::Received(const std::string& topic, Payload payload, bool retained) {
   if (retained || left_ || !failure_.ok()) return;
@@ -55,6 +71,7 @@ void WorkerSession::Handle(Link& link, const Message& message, const Welcome& we
   link.open_round = welcome.first_round;
   link.first_unit = static_cast<int>(welcome.first_unit);
   link.last_unit = static_cast<int>(welcome.last_unit);
+  link.slice_ends = UsableEnds(welcome.slice_ends, FloatsOf(link).size());
   link.heartbeat_ms = welcome.heartbeat_ms;
   link.timeout_ms = welcome.worker_timeout_ms;
   if (!link.sender) {

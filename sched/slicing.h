@@ -4,14 +4,17 @@
 // join small neighbours, so that Δt is not paid for every batch-norm.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "sched/cost_profile.h"
 
 namespace weft::sched {
 
-// Units first..last (1-based), or a part of one unit where first == last. Slices are in unit
-// order and together carry every unit once; the same slice goes up and comes down.
+// Units first..last (1-based), or a part of one unit where first == last; cut at given places, the
+// first and the last may be there in part. Slices are in unit order and together carry every unit
+// once; the same slice goes up and comes down.
 struct Slice {
   int first_unit = 0;
   int last_unit = 0;
@@ -31,7 +34,15 @@ struct SliceSizes {
 };
 
 // Neighbouring units are joined while they fit the current size; a unit that is larger alone is
-// cut into parts that fit. Both sizes at least 1, first_bytes at most largest_bytes.
-std::vector<Slice> SliceUnits(const CostProfile& profile, const SliceSizes& sizes);
+// cut into parts that fit. Both sizes at least 1, first_bytes at most largest_bytes. With `places`,
+// which are as SlicesEndingAt wants them, each slice ends at the place that is nearest.
+std::vector<Slice> SliceUnits(const CostProfile& profile, const SliceSizes& sizes,
+                              std::span<const int64_t> places = {});
+
+// Cut after so many bytes of the model, wherever that is. `ends` rise, and the last is the model's.
+std::vector<Slice> SlicesEndingAt(const CostProfile& profile, std::span<const int64_t> ends);
+
+// Where they end.
+std::vector<int64_t> EndsOf(const std::vector<Slice>& slices);
 
 }  // namespace weft::sched

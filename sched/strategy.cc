@@ -66,8 +66,8 @@ void Price(const CostProfile& profile, IterationPlan& plan) {
   plan.iteration_ns = plan.forward.ns + plan.backward.ns + profile.latency_ns;
 }
 
-IterationPlan PlanSlices(const CostProfile& profile) {
-  IterationPlan plan{.strategy = Strategy::kWeave, .weave = PlanWeave(profile)};
+IterationPlan PlanSlices(const CostProfile& profile, std::span<const int64_t> places) {
+  IterationPlan plan{.strategy = Strategy::kWeave, .weave = PlanWeave(profile, places)};
   plan.forward.cuts = BordersOf(plan.weave->slices);
   plan.backward.cuts = Reversed(plan.forward.cuts);
   const SimReport report = Simulate(profile, ScheduleOf(profile, plan), {});
@@ -79,8 +79,8 @@ IterationPlan PlanSlices(const CostProfile& profile) {
 
 // A few units behind a large Δt can be better off with segments that differ up and down; then
 // weave follows the segment plan.
-IterationPlan PlanWeaveIteration(const CostProfile& profile) {
-  IterationPlan slices = PlanSlices(profile);
+IterationPlan PlanWeaveIteration(const CostProfile& profile, std::span<const int64_t> places) {
+  IterationPlan slices = PlanSlices(profile, places);
   const bool know_hops = profile.broker && profile.unit_count() <= kMaxChainUnits;
   IterationPlan segments = Cut(know_hops ? Strategy::kDynacommHops : Strategy::kDynacomm, profile);
   Price(profile, segments);
@@ -129,8 +129,9 @@ Result<Strategy> ParseStrategy(std::string_view name, const std::vector<Strategy
                               known_names);
 }
 
-Result<IterationPlan> PlanIteration(Strategy strategy, const CostProfile& profile) {
-  if (strategy == Strategy::kWeave) return PlanWeaveIteration(profile);
+Result<IterationPlan> PlanIteration(Strategy strategy, const CostProfile& profile,
+                                    std::span<const int64_t> places) {
+  if (strategy == Strategy::kWeave) return PlanWeaveIteration(profile, places);
   const int most = strategy == Strategy::kDynacommPaper  ? kMaxPaperUnits
                    : strategy == Strategy::kDynacommHops ? kMaxChainUnits
                                                          : kMaxUnits;
@@ -155,7 +156,7 @@ Nanos IterationNs(const CostProfile& profile, const IterationPlan& plan) {
 
 SimReport PredictRounds(const CostProfile& profile, const IterationPlan& plan, int rounds) {
   IterationPlan now = plan;
-  if (plan.weave) now.weave->slices = SliceUnits(profile, plan.weave->sizes);
+  if (plan.weave) now.weave->slices = SlicesEndingAt(profile, EndsOf(plan.weave->slices));
   return Simulate(profile, ScheduleOf(profile, now), {.rounds = rounds});
 }
 

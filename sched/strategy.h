@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -43,8 +44,9 @@ struct IterationPlan {
 };
 
 // `profile` must be valid. Refuses kDynacommPaper and kDynacommHops beyond what they can plan in
-// reasonable time.
-Result<IterationPlan> PlanIteration(Strategy strategy, const CostProfile& profile);
+// reasonable time. `places` are where weave's slices may end; see PlanWeave.
+Result<IterationPlan> PlanIteration(Strategy strategy, const CostProfile& profile,
+                                    std::span<const int64_t> places = {});
 
 // What `plan`, made for another profile of the same units, takes with this one.
 Nanos IterationNs(const CostProfile& profile, const IterationPlan& plan);

@@ -18,7 +18,8 @@ constexpr Nanos kWorthNoticing = 1000;
 
 class SizeSearch {
  public:
-  explicit SizeSearch(const CostProfile& profile) : profile_(profile) {
+  SizeSearch(const CostProfile& profile, std::span<const int64_t> places)
+      : profile_(profile), places_(places) {
     for (const UnitCost& unit : profile.units) {
       total_ += unit.bytes;
       pushes_ns_ += unit.push_ns;
@@ -55,7 +56,7 @@ class SizeSearch {
   void Try(int64_t first_bytes, int64_t largest_bytes) {
     const int64_t largest = std::clamp(largest_bytes, least_, total_);
     const SliceSizes sizes{std::clamp<int64_t>(first_bytes, 1, largest), largest};
-    const std::vector<Slice> slices = SliceUnits(profile_, sizes);
+    const std::vector<Slice> slices = SliceUnits(profile_, sizes, places_);
     if (!trials_.empty() &&
         (slices.size() > kMostSlices || LineTime(slices.size()) >= best_.iteration_ns)) {
       return;
@@ -84,7 +85,7 @@ class SizeSearch {
         chosen = trial;
       }
     }
-    WeavePlan plan{.sizes = chosen.sizes, .slices = SliceUnits(profile_, chosen.sizes)};
+    WeavePlan plan{.sizes = chosen.sizes, .slices = SliceUnits(profile_, chosen.sizes, places_)};
     // The order that one worker settles into when it always sends the lowest unit it has.
     SimReport report =
         Simulate(profile_, ScheduleSlices(profile_, plan.slices), {.rounds = kTrialRounds});
@@ -94,6 +95,7 @@ class SizeSearch {
   }
 
   const CostProfile& profile_;
+  const std::span<const int64_t> places_;
   int64_t total_ = 0;
   int64_t least_ = 0;
   Nanos pushes_ns_ = 0;
@@ -104,7 +106,9 @@ class SizeSearch {
 
 }  // namespace
 
-WeavePlan PlanWeave(const CostProfile& profile) { return SizeSearch(profile).Run(); }
+WeavePlan PlanWeave(const CostProfile& profile, std::span<const int64_t> places) {
+  return SizeSearch(profile, places).Run();
+}
 
 Nanos IterationBound(const CostProfile& profile) {
   Nanos compute = profile.latency_ns + profile.pull_overhead_ns + profile.push_overhead_ns;

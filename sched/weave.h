@@ -14,8 +14,9 @@ struct WeavePlan {
   Nanos iteration_ns = 0;            // simulated, settled, one worker
 };
 
-// Takes 10 to 200 ms for a CNN: some dozens of short simulations. `profile` must be valid.
-WeavePlan PlanWeave(const CostProfile& profile);
+// Takes 10 to 200 ms for a CNN: some dozens of short simulations. `profile` must be valid. Slices
+// end at `places` (bytes of the model, rising, the last is its end), or anywhere if there are none.
+WeavePlan PlanWeave(const CostProfile& profile, std::span<const int64_t> places = {});
 
 // No schedule of a synchronous round trip can be faster than this: all computing plus one round
 // trip of two segments, or all pushes, or all pulls. It knows nothing of a broker hop, which

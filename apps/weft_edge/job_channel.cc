@@ -147,6 +147,11 @@ void JobChannel::TakeArrivals(std::vector<Arrival>& arrivals) {
   session_.TakeArrivals(arrivals);
 }
 
+std::vector<int64_t> JobChannel::SliceEnds() const {
+  const std::lock_guard<std::mutex> lock(mu_);
+  return session_.SliceEnds();
+}
+
 int64_t JobChannel::round_trip_ns() const {
   const std::lock_guard<std::mutex> lock(mu_);
   return session_.round_trip_ns();

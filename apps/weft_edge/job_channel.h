@@ -45,6 +45,7 @@ class JobChannel final : public ParamChannel {
                std::span<const float> statistics) override;
   void Use(const TransferPlan& plan) override;
   void TakeArrivals(std::vector<Arrival>& arrivals) override;
+  std::vector<int64_t> SliceEnds() const override;
   int64_t round_trip_ns() const override;
   void Report(const net::Telemetry& telemetry);
   bool done() const;

@@ -10,8 +10,9 @@
 namespace weft::apps {
 namespace {
 
-// Slices are turned around one by one: finer ones than this gain nothing.
-constexpr int64_t kSlices = 512;
+// Slices are turned around one by one, and workers' plans are cut where slices end. A plan has no
+// more than about so many.
+constexpr int64_t kSlices = 1024;
 constexpr int64_t kLeastSlice = 64 << 10;
 
 // "3x32x32"

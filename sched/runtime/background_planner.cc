@@ -19,12 +19,12 @@ BackgroundPlanner::~BackgroundPlanner() {
   thread_.join();
 }
 
-void BackgroundPlanner::Start(const CostProfile& profile) {
+void BackgroundPlanner::Start(const CostProfile& profile, std::vector<int64_t> places) {
   assert(!busy_);
   busy_ = true;
   {
     const std::lock_guard<std::mutex> lock(mu_);
-    wanted_ = profile;
+    wanted_ = {.profile = profile, .places = std::move(places)};
   }
   changed_.notify_all();
 }
@@ -38,15 +38,15 @@ std::optional<BackgroundPlanner::Made> BackgroundPlanner::Take() {
 
 void BackgroundPlanner::Work() {
   for (;;) {
-    CostProfile profile;
+    Wanted wanted;
     {
       std::unique_lock<std::mutex> lock(mu_);
       changed_.wait(lock, [&] { return stop_ || wanted_; });
       if (stop_) return;
-      profile = *std::exchange(wanted_, std::nullopt);
+      wanted = *std::exchange(wanted_, std::nullopt);
     }
     Made made{.begin_ns = clock_.NowNs()};
-    made.plan = PlanIteration(Strategy::kWeave, profile).value();
+    made.plan = PlanIteration(Strategy::kWeave, wanted.profile, wanted.places).value();
     made.end_ns = clock_.NowNs();
     const std::lock_guard<std::mutex> lock(mu_);
     made_ = std::move(made);

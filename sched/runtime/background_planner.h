@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "core/clock.h"
 #include "sched/strategy.h"
@@ -23,8 +24,8 @@ class BackgroundPlanner {
 
   // Thread of the following: the owner's.
 
-  // Only when it is not busy.
-  void Start(const CostProfile& profile);
+  // Only when it is not busy. As PlanIteration.
+  void Start(const CostProfile& profile, std::vector<int64_t> places);
   // From Start until its plan was taken.
   bool busy() const { return busy_; }
 
@@ -37,13 +38,17 @@ class BackgroundPlanner {
   std::optional<Made> Take();
 
  private:
+  struct Wanted {
+    CostProfile profile = {};
+    std::vector<int64_t> places = {};
+  };
   void Work();
 
   const Clock& clock_;
   bool busy_ = false;  // the owner's
   std::mutex mu_;
   std::condition_variable changed_;
-  std::optional<CostProfile> wanted_;  // guarded by mu_
+  std::optional<Wanted> wanted_;       // guarded by mu_
   std::optional<Made> made_;           // guarded by mu_
   bool stop_ = false;                  // guarded by mu_
   std::thread thread_;                 // last: it uses the others

@@ -66,14 +66,15 @@ TransferScheduler::TransferScheduler(const Setting& setting, std::vector<Unit> u
 
 TransferScheduler::~TransferScheduler() = default;
 
-// Until the costs are known: sequential is sequential, and the others send unit by unit, which
-// shows best what they are.
+// Until the costs are known: sequential is sequential, weave sends the server's slices, and the
+// others send unit by unit, which shows best what they are.
 void TransferScheduler::UseFirstPlan() {
   const int length = sizes_.unit_count();
   const Cuts cuts = setting_.strategy == Strategy::kSequential ? SequentialCuts(length)
                                                                : LayerByLayerCuts(length);
   plan_ = IterationPlan{
       .strategy = setting_.strategy, .forward = {.cuts = cuts}, .backward = {.cuts = cuts}};
+  if (setting_.strategy == Strategy::kWeave) return;
   channel_.Use(TransfersOf(sizes_, plan_));
 }
 
@@ -129,12 +130,18 @@ void TransferScheduler::EndStep() {
     planned_for_ = profile;
     planned_round_ = round_;
     if (planner_) {
-      planner_->Start(*profile);
+      planner_->Start(*profile, SlicePlaces());
     } else if (!IsFixed(setting_.strategy)) {
       PlanPulls(*profile);
     }
   }
   Report(now);
+}
+
+std::vector<int64_t> TransferScheduler::SlicePlaces() const {
+  std::vector<int64_t> places = channel_.SliceEnds();
+  for (int64_t& place : places) place *= static_cast<int64_t>(sizeof(float));
+  return places;
 }
 
 bool TransferScheduler::WantsPlan(const CostProfile& now) const {
@@ -216,11 +223,13 @@ void TransferScheduler::Report(Nanos now) {
             end - (cost ? cost->Of(arrival.bytes) : 0), end);
   }
   report_.portions = PortionsOf(std::span(timeline_).subspan(window_begin_), last_end_ns_, now);
-  report_.push_segments = PushSegments(plan_);
-  report_.pull_segments = PullSegments(plan_);
+  const bool unplanned = setting_.strategy == Strategy::kWeave && plan_.iteration_ns == 0;
+  report_.push_segments = unplanned ? static_cast<int>(SlicePlaces().size()) : PushSegments(plan_);
+  report_.pull_segments = unplanned ? report_.push_segments : PullSegments(plan_);
   if (const std::optional<CostProfile> profile = profiler_.Profile()) {
     report_.bound_ns = IterationBound(*profile);
-    report_.predicted_ns = plan_.weave ? plan_.iteration_ns : IterationNs(*profile, plan_);
+    report_.predicted_ns =
+        plan_.weave || unplanned ? plan_.iteration_ns : IterationNs(*profile, plan_);
   }
   if (!setting_.keep_timeline) timeline_.clear();
   window_begin_ = timeline_.size();

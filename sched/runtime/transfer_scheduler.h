@@ -78,6 +78,8 @@ class TransferScheduler final : public StepHooks {
  private:
   bool WantsPlan(const CostProfile& now) const;
   void UseFirstPlan();
+  // In bytes.
+  std::vector<int64_t> SlicePlaces() const;
   // The pulls' half, or the pushes', of a plan that is quick to make.
   void PlanPulls(const CostProfile& profile);
   void PlanPushes();

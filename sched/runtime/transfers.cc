@@ -9,7 +9,7 @@ namespace {
 constexpr int64_t kFloat = sizeof(float);
 
 // Slices end between floats, and none is empty.
-std::vector<int64_t> EndsOf(const std::vector<Slice>& slices, std::vector<size_t>& index_of) {
+std::vector<int64_t> FloatEnds(const std::vector<Slice>& slices, std::vector<size_t>& index_of) {
   std::vector<int64_t> ends;
   int64_t bytes = 0;
   for (const Slice& slice : slices) {
@@ -29,7 +29,7 @@ TransferPlan TransfersOf(const CostProfile& profile, const IterationPlan& plan) 
   TransferPlan transfers;
   if (plan.weave) {
     std::vector<size_t> index_of;
-    transfers.push_ends = EndsOf(plan.weave->slices, index_of);
+    transfers.push_ends = FloatEnds(plan.weave->slices, index_of);
     transfers.pull_ends = transfers.push_ends;
     if (plan.weave->push_order.empty()) return transfers;
     transfers.push_turns.assign(transfers.push_ends.size(), 0);

@@ -61,7 +61,7 @@ struct Stage {
   void Hear(const Message& message) {
     session.Received("weft/job/w1/pull", Payload::CopyOf(Encode(message).bytes()), false);
   }
-  void HearWelcome(uint64_t ticket, int64_t first_round) {
+  void HearWelcome(uint64_t ticket, int64_t first_round, std::vector<uint64_t> slice_ends = {19}) {
     Welcome welcome{.first_round = first_round,
                     .model = "toy",
                     .input = {1, 1, 1},
@@ -69,7 +69,7 @@ struct Stage {
                     .units = layout.units(),
                     .first_unit = 0,
                     .last_unit = 2,
-                    .slice_ends = {19},
+                    .slice_ends = std::move(slice_ends),
                     .rounds = 9,
                     .batch = 8,
                     .heartbeat_ms = 500,
@@ -139,6 +139,20 @@ TEST(WorkerSession, AsksToJoinThenForTheOpenRound) {
   CHECK_EQUAL(19u, plans[0].ends.back());
   CHECK(stage.session.joined());
   CHECK_EQUAL(3, stage.session.NextAttempt()->round);
+}
+
+TEST(WorkerSession, WithoutAPlanItIsCutAsTheServersSlicesAre) {
+  Stage stage;
+  stage.HearWelcome(1, 0, {5, 12, 19});
+  CHECK((stage.session.SliceEnds() == std::vector<int64_t>{5, 12, 19}));
+  CHECK((stage.Said<Plan>().at(0).ends == std::vector<uint64_t>{5, 12, 19}));
+}
+
+TEST(WorkerSession, SlicesThatDoNotFitTheModelAreNoReasonToStayAway) {
+  Stage stage;
+  stage.HearWelcome(1, 0, {5, 4, 0, UINT64_MAX, 12});
+  CHECK(stage.session.joined());
+  CHECK((stage.Said<Plan>().at(0).ends == std::vector<uint64_t>{5, 12, 19}));
 }
 
 TEST(WorkerSession, TakesParametersInAndAcknowledgesEveryCopy) {

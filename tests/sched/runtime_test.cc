@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <chrono>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -281,6 +282,22 @@ TEST(TransferScheduler, PlansAnewEverySoManyRounds) {
   const int plans = device.link.plans;
   device.Rounds(10);
   CHECK(device.link.plans >= plans + 3);  // pulls and pushes each
+}
+
+// Elsewhere than where the server's slices end, both halves of one would have to be there before
+// anything comes back.
+TEST(TransferScheduler, SlicesEndWhereTheServersDo) {
+  Device device(Strategy::kWeave);
+  for (int64_t end = 7'000; end < 210'000; end += 7'000) device.link.slice_ends.push_back(end);
+  device.link.slice_ends.push_back(210'000);
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (device.link.plans == 0 && std::chrono::steady_clock::now() < give_up) device.Round();
+  CHECK_EQUAL(1, device.link.plans);
+  device.Round();
+  CHECK(device.link.plan().push_ends.size() > 1);
+  for (const int64_t end : device.link.plan().push_ends) CHECK_EQUAL(0, end % 7'000);
+  CHECK(device.link.plan().pull_ends == device.link.plan().push_ends);
+  CHECK_EQUAL(device.link.plan().push_ends.size(), device.scheduler.report().push_segments);
 }
 
 TEST(TransferScheduler, FixedStrategiesNeverChangeTheirCuts) {

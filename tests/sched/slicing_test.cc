@@ -83,6 +83,49 @@ TEST(Slicing, CarriesEveryUnitOnceWhateverTheSizes) {
   }
 }
 
+TEST(Slicing, EndsWhereItMay) {
+  const CostProfile profile = ProfileOf({100, 100, 100});
+  const std::vector<Slice> slices = SliceUnits(profile, {.first_bytes = 50, .largest_bytes = 50},
+                                               std::vector<int64_t>{60, 100, 190, 230, 300});
+  // 50, 100, 150, 200, 250 and 300 would be right.
+  CHECK((EndsOf(slices) == std::vector<int64_t>{60, 100, 190, 230, 300}));
+  LONGS_EQUAL(2, slices[3].first_unit);
+  LONGS_EQUAL(3, slices[3].last_unit);
+  LONGLONGS_EQUAL(3 * 40, slices[3].pull_ns);
+  LONGLONGS_EQUAL(7 * 40, slices[3].push_ns);
+  CHECK((EndsOf(SliceUnits(profile, {100, 100}, std::vector<int64_t>{140, 160, 300})) ==
+         std::vector<int64_t>{140, 160, 300}));
+}
+
+TEST(Slicing, CutAnywhereTheyCarryEverythingOnce) {
+  Rng rng(43);
+  for (int round = 0; round < 2000; ++round) {
+    std::vector<int64_t> bytes;
+    int64_t total = 1;
+    for (int64_t u = rng.Between(1, 12); u > 0; --u) bytes.push_back(rng.Between(0, 100));
+    bytes.push_back(1);
+    for (const int64_t b : bytes) total += b;
+    --total;
+    const CostProfile profile = ProfileOf(bytes);
+    std::vector<int64_t> ends;
+    for (int64_t end = rng.Between(1, 60); end < total; end += rng.Between(1, 60)) {
+      ends.push_back(end);
+    }
+    ends.push_back(total);
+    const std::vector<Slice> slices = SlicesEndingAt(profile, ends);
+    CHECK(EndsOf(slices) == ends);
+    LONGS_EQUAL(1, slices.front().first_unit);
+    LONGS_EQUAL(profile.unit_count(), slices.back().last_unit);
+    int unit = 1;
+    for (const Slice& slice : slices) {
+      CHECK(slice.first_unit == unit || slice.first_unit == unit + 1);
+      unit = slice.last_unit;
+      LONGLONGS_EQUAL(3 * slice.bytes, slice.pull_ns);
+      LONGLONGS_EQUAL(7 * slice.bytes, slice.push_ns);
+    }
+  }
+}
+
 TEST(Slicing, AUnitWithoutBytesIsNeverCut) {
   const std::vector<Slice> slices = SliceUnits(ProfileOf({0, 0}), {1, 1});
   LONGS_EQUAL(1, slices.size());

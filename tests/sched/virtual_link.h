@@ -32,6 +32,8 @@ class VirtualLink final : public ParamChannel {
     ends_.push_back(0);
     for (const int64_t floats : unit_floats) ends_.push_back(ends_.back() + floats);
     released_.assign(unit_floats.size(), false);
+    next_.push_ends.assign(ends_.begin() + 1, ends_.end());
+    next_.pull_ends = next_.push_ends;
   }
 
   bool TakeUnit(int unit, std::span<float>, std::span<float>) override {
@@ -75,12 +77,14 @@ class VirtualLink final : public ParamChannel {
     arrivals.insert(arrivals.end(), arrivals_.begin(), arrivals_.end());
     arrivals_.clear();
   }
+  std::vector<int64_t> SliceEnds() const override { return slice_ends; }
   int64_t round_trip_ns() const override { return 2 * one_way_ns_; }
 
   const TransferPlan& plan() const { return plan_; }
 
   Cost cost;
   bool gone = false;
+  std::vector<int64_t> slice_ends = {};
   int plans = 0;
 
  private:
