@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/copy_floats.h"
 #include "net/codec/codec.h"
 
 namespace weft::net {
@@ -74,7 +75,7 @@ std::span<const float> WorkerSession::Statistics(int unit) const {
 }
 
 void WorkerSession::Release(const Attempt& attempt, int unit, std::span<const float> gradients,
-                            std::span<const float> statistics) {
+                            std::span<const float> statistics, Parallel& parallel) {
   if (attempt.id != push_.attempt) {
     // Until here the gradients of the round before may have been needed again. Now that a whole
     // forward pass has been computed with what came of them, they are not.
@@ -86,8 +87,12 @@ void WorkerSession::Release(const Attempt& attempt, int unit, std::span<const fl
   const FloatRange behind = layout_.Statistics(unit);
   assert(gradients.size() == static_cast<size_t>(parameters.size()));
   assert(statistics.size() == static_cast<size_t>(behind.size()));
-  std::copy(gradients.begin(), gradients.end(), gradients_.begin() + parameters.begin);
-  std::copy(statistics.begin(), statistics.end(), gradients_.begin() + behind.begin);
+  const auto place = [&](const FloatRange& range) {
+    return std::span(gradients_).subspan(static_cast<size_t>(range.begin),
+                                         static_cast<size_t>(range.size()));
+  };
+  CopyFloats(gradients, place(parameters), parallel);
+  CopyFloats(statistics, place(behind), parallel);
   push_.released[static_cast<size_t>(unit)] = true;
   for (Link& link : links_) {
     if (link.first_unit <= unit && unit <= link.last_unit && link.planned) {

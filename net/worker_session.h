@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/clock.h"
+#include "core/parallel.h"
 #include "core/param_channel.h"
 #include "core/rng.h"
 #include "core/status.h"
@@ -62,13 +63,12 @@ class WorkerSession final : public TransportEvents {
   // The unit's gradients, and its statistics after this step, are copied, and sent by the next Tick
   // when the segment they belong to is complete. Ignored if the attempt is over.
   void Release(const Attempt& attempt, int unit, std::span<const float> gradients,
-               std::span<const float> statistics);
+               std::span<const float> statistics, Parallel& parallel);
   // Whether every gradient of the attempt has got its answer from the servers.
   bool AllAnswered(const Attempt& attempt) const;
 
   // How gradients are cut, from the next attempt's on, and parameters, from the next version's on
-  // that a server has not begun to send. Without a plan, neighbours are joined up to a segment's
-  // size, and larger units are cut.
+  // that a server has not begun to send. Without a plan, as the servers' slices are.
   void Use(const TransferPlan& plan);
   // What has crossed the link since the last call is added to `arrivals`.
   void TakeArrivals(std::vector<Arrival>& arrivals);

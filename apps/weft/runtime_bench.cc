@@ -2,6 +2,7 @@
 #include "apps/weft/runtime_bench.h"
 
 #include "apps/job/job_model.h"
+#include "core/copy_floats.h"
 #include "sched/runtime/transfer_scheduler.h"
 
 namespace weft::apps {
@@ -11,24 +12,26 @@ namespace {
 // link of 100 MB/s that changes by a quarter now and then, so that there is something to plan.
 class EchoChannel final : public ParamChannel {
  public:
-  EchoChannel(const net::WireLayout& layout, const Clock& clock)
-      : layout_(layout), clock_(clock), floats_(static_cast<size_t>(layout.floats()), 0.0f) {}
+  EchoChannel(const net::WireLayout& layout, const Clock& clock, Parallel& parallel)
+      : layout_(layout),
+        clock_(clock),
+        parallel_(parallel),
+        floats_(static_cast<size_t>(layout.floats()), 0.0f) {}
 
   bool TakeUnit(int unit, std::span<float> parameters, std::span<float> statistics) override {
     if (!filled_) return true;
-    const auto from = floats_.begin() + layout_.Units(unit, unit).begin;
-    const auto middle = from + static_cast<int64_t>(parameters.size());
     // As many bytes as a real one copies; they stay what they were.
-    std::copy(from, middle, parameters.begin());
-    std::copy(middle, middle + static_cast<int64_t>(statistics.size()), statistics.begin());
+    const std::span<float> from = Place(floats_, unit);
+    CopyFloats(from.first(parameters.size()), parameters, parallel_);
+    CopyFloats(from.last(statistics.size()), statistics, parallel_);
     Tell(false, unit);
     return true;
   }
   void Release(int unit, std::span<const float> gradients,
                std::span<const float> statistics) override {
-    const auto to = gradients_.begin() + layout_.Units(unit, unit).begin;
-    std::copy(gradients.begin(), gradients.end(), to);
-    std::copy(statistics.begin(), statistics.end(), to + static_cast<int64_t>(gradients.size()));
+    const std::span<float> to = Place(gradients_, unit);
+    CopyFloats(gradients, to.first(gradients.size()), parallel_);
+    CopyFloats(statistics, to.last(statistics.size()), parallel_);
     Tell(true, unit);
   }
   void Use(const TransferPlan&) override { ++plans; }
@@ -49,6 +52,11 @@ class EchoChannel final : public ParamChannel {
   int64_t plans = 0;
 
  private:
+  std::span<float> Place(std::vector<float>& floats, int unit) const {
+    const net::FloatRange range = layout_.Units(unit, unit);
+    return std::span(floats).subspan(static_cast<size_t>(range.begin),
+                                     static_cast<size_t>(range.size()));
+  }
   void Tell(bool up, int unit) {
     const int64_t bytes = 4 * layout_.Units(unit, unit).size();
     int64_t& line = up ? up_ns_ : down_ns_;
@@ -63,6 +71,7 @@ class EchoChannel final : public ParamChannel {
 
   const net::WireLayout& layout_;
   const Clock& clock_;
+  Parallel& parallel_;
   std::vector<float> floats_;
   std::vector<float> gradients_;
   bool filled_ = false;
@@ -82,7 +91,7 @@ Result<RuntimeBenchResult> BenchRuntime(const RuntimeBenchSetting& setting, cons
   BenchNetwork& bench = **created;
   const net::WireLayout layout = WireLayoutOf(bench.graph()).value();
   const UnitTensors tensors(bench.parameters());
-  EchoChannel channel(layout, clock);
+  EchoChannel channel(layout, clock, bench.parallel());
   std::vector<sched::TransferScheduler::Unit> units;
   for (int unit = 0; unit < layout.unit_count(); ++unit) {
     units.push_back({.name = layout.units()[static_cast<size_t>(unit)].name,

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/copy_floats.h"
+
 namespace weft::apps {
 namespace {
 
@@ -44,12 +46,13 @@ class JobChannel::Events final : public net::TransportEvents {
 JobChannel::JobChannel(const net::WorkerSession::Setting& setting, const net::WireLayout& layout,
                        net::Transport& transport, const net::ConnectionLimits& limits,
                        const Clock& clock, const Logger& log, ServiceManager& manager,
-                       const std::atomic<bool>& stop)
+                       const std::atomic<bool>& stop, Parallel& parallel)
     : transport_(transport),
       clock_(clock),
       log_(log),
       manager_(manager),
       stop_(stop),
+      parallel_(parallel),
       session_(setting, layout, transport, clock) {
   session_.Connected(limits);
   thread_ = std::thread([this] { Work(); });
@@ -119,11 +122,8 @@ bool JobChannel::TakeUnit(int unit, std::span<float> parameters, std::span<float
            session_.done();
   });
   if (state != net::WorkerSession::UnitState::kReady) return false;
-  const auto copy = [](std::span<const float> from, std::span<float> to) {
-    std::copy(from.begin(), from.end(), to.begin());
-  };
-  copy(session_.Parameters(unit), parameters);
-  copy(session_.Statistics(unit), statistics);
+  CopyFloats(session_.Parameters(unit), parameters, parallel_);
+  CopyFloats(session_.Statistics(unit), statistics, parallel_);
   return true;
 }
 
@@ -132,7 +132,7 @@ void JobChannel::Release(int unit, std::span<const float> gradients,
   ++turns_;
   {
     const std::lock_guard<std::mutex> lock(mu_);
-    session_.Release(attempt_, unit, gradients, statistics);
+    session_.Release(attempt_, unit, gradients, statistics, parallel_);
   }
   transport_.Wake();  // the sending is done beside the computing
 }

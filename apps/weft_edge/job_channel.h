@@ -16,6 +16,7 @@
 #include "apps/job/service_manager.h"
 #include "core/clock.h"
 #include "core/log.h"
+#include "core/parallel.h"
 #include "core/param_channel.h"
 #include "core/status.h"
 #include "net/transport.h"
@@ -29,7 +30,8 @@ class JobChannel final : public ParamChannel {
   // channel's own from now on.
   JobChannel(const net::WorkerSession::Setting& setting, const net::WireLayout& layout,
              net::Transport& transport, const net::ConnectionLimits& limits, const Clock& clock,
-             const Logger& log, ServiceManager& manager, const std::atomic<bool>& stop);
+             const Logger& log, ServiceManager& manager, const std::atomic<bool>& stop,
+             Parallel& parallel);
   // Says goodbye and ends the thread.
   ~JobChannel() override;
   JobChannel(const JobChannel&) = delete;
@@ -68,6 +70,7 @@ class JobChannel final : public ParamChannel {
   const Logger log_;
   ServiceManager& manager_;
   const std::atomic<bool>& stop_;
+  Parallel& parallel_;  // of the training's thread
   // Counts what the training thread does, looking around while it waits included. The other thread
   // vouches for both: it calls the program alive only if this has moved.
   std::atomic<uint64_t> turns_ = 0;

@@ -143,7 +143,7 @@ class JoinedTraining {
 
   Status Train() {
     JobChannel channel(worker_, *layout_, *transport_, limits_, clock_, console_.log, manager_,
-                       stop_);
+                       stop_, compute_->parallel());
     sched::TransferScheduler scheduler(
         {.strategy = strategy_,
          .replan_rounds = std::max<int64_t>(1, job_.replan_rounds),

@@ -37,6 +37,8 @@ class RealCompute final : public RoundCompute {
     return units;
   }
 
+  Parallel& parallel() override { return compute_->parallel(); }
+
   Result<train::StepReport> Compute(int64_t round, StepHooks& hooks) override {
     if (Status status = TakeBatch(round); !status.ok()) return status;
     return train::ComputeStep({.network = *network_,

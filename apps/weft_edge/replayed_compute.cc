@@ -45,6 +45,8 @@ class ReplayedCompute final : public RoundCompute {
     return units;
   }
 
+  Parallel& parallel() override { return serial_; }
+
   Result<train::StepReport> Compute(int64_t round, StepHooks& hooks) override {
     train::StepReport report{.step = round + 1, .images = batch_};
     hooks.BeginStep(round);
@@ -84,6 +86,7 @@ class ReplayedCompute final : public RoundCompute {
   const UnitTensors tensors_;
   const int batch_;
   const float factor_;
+  Serial serial_;
   const Clock& clock_;
   std::vector<float> gradients_;  // of one unit at a time
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/hooks.h"
+#include "core/parallel.h"
 #include "core/status.h"
 #include "core/train/compute_step.h"
 #include "core/train/metrics.h"
@@ -21,6 +22,8 @@ class RoundCompute {
   virtual const char* name() const = 0;  // for people and programs
   // Where parameters go and gradients come from, unit by unit.
   virtual std::vector<sched::TransferScheduler::Unit> Units() = 0;
+  // Idle outside Compute and Evaluate, and inside hooks.
+  virtual Parallel& parallel() = 0;
   // The step of `round`, however often it is tried, with `hooks` around each unit.
   virtual Result<train::StepReport> Compute(int64_t round, StepHooks& hooks) = 0;
   // How often its share of the data was gone through, if that is so just before `round`.

@@ -31,6 +31,7 @@ struct Reader final : Transport {
 void Run(FuzzInput& in) {
   HandClock clock;
   Reader transport;
+  Serial serial;
   const auto layout = *WireLayout::Create({{"a", 3, 0}, {"b", 2, 2}, {"c", 4, 0}});
   const int shards = 1 + in.Pick(2);
   ModelHash hash = {};
@@ -116,7 +117,8 @@ void Run(FuzzInput& in) {
       }
       session.Release(*attempt, unit,
                       std::span(zeros).first(static_cast<size_t>(layout.Parameters(unit).size())),
-                      std::span(zeros).first(static_cast<size_t>(layout.Statistics(unit).size())));
+                      std::span(zeros).first(static_cast<size_t>(layout.Statistics(unit).size())),
+                      serial);
       session.AllAnswered(*attempt);
     }
     session.next_tick_ns();

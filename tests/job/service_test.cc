@@ -125,9 +125,10 @@ TEST(Service, AWorkerWhoseTrainingStandsStillIsNotCalledAlive) {
   SilentTransport transport;
   NoSink sink;
   std::atomic<bool> stop = false;
+  Serial serial;
   JobChannel channel({.job = "digits", .worker = "w0"}, layout, transport,
                      {.payload_bytes = 100'000}, clock, Logger(sink, LogLevel::kWarning), service,
-                     stop);
+                     stop, serial);
   STRCMP_EQUAL("", manager.Next(200).c_str());
   stop = true;
   CHECK(channel.NextRound().ok());  // the training thread looks around

@@ -227,13 +227,15 @@ TEST(WorkerSession, GradientsAreSentAgainUntilTheyAreAcknowledged) {
   const auto attempt = *stage.session.NextAttempt();
   stage.session.Begin(attempt);
   const std::vector<float> g = Rising(19);
+  Serial serial;
   for (int unit = 2; unit >= 0; --unit) {
     const FloatRange p = stage.layout.Parameters(unit);
     const FloatRange s = stage.layout.Statistics(unit);
     stage.session.Release(
         attempt, unit,
         std::span(g).subspan(static_cast<size_t>(p.begin), static_cast<size_t>(p.size())),
-        std::span(g).subspan(static_cast<size_t>(s.begin), static_cast<size_t>(s.size())));
+        std::span(g).subspan(static_cast<size_t>(s.begin), static_cast<size_t>(s.size())),
+        serial);
   }
   stage.session.Tick();
   auto segments = stage.Said<Segment>();

@@ -720,7 +720,7 @@ class Simulation {
       };
       node.session->Release(*node.attempt, node.next_unit,
                             part(job_.layout->Parameters(node.next_unit)),
-                            part(job_.layout->Statistics(node.next_unit)));
+                            part(job_.layout->Statistics(node.next_unit)), serial_);
       if (--node.next_unit >= 0) return Backward(node);
       node.backward = false;
       node.attempt.reset();
@@ -961,6 +961,7 @@ class Simulation {
   Model model_;
   Rng rng_;
   net::LoopbackNet net_;
+  Serial serial_;
   SilentSink sink_;
   Logger log_;
   std::vector<std::pair<std::string, net::Payload>> recorded_;
