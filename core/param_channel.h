@@ -41,7 +41,7 @@ class ParamChannel {
                        std::span<const float> statistics) = 0;
   // From the next round's transfers on; before the first plan, cut as SliceEnds are.
   virtual void Use(const TransferPlan& plan) = 0;
-  // What has arrived since the last call is added to `arrivals`.
+  // What has arrived since the last call is added to `arrivals`, each direction in order.
   virtual void TakeArrivals(std::vector<Arrival>& arrivals) = 0;
   // Where the other side's slices end, in floats: what is cut elsewhere waits there for its
   // neighbour. Empty: anywhere.

@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kMs = 1'000'000;
 constexpr int64_t kMostHelloWaitNs = 8000 * kMs;
 constexpr size_t kMostProblems = 100;
-constexpr size_t kMostArrivals = 4096;
+constexpr size_t kMostArrivals = 1 << 14;  // of each direction
 
 }  // namespace
 
@@ -88,8 +88,8 @@ void WorkerSession::Release(const Attempt& attempt, int unit, std::span<const fl
   assert(gradients.size() == static_cast<size_t>(parameters.size()));
   assert(statistics.size() == static_cast<size_t>(behind.size()));
   const auto place = [&](const FloatRange& range) {
-    return std::span(gradients_).subspan(static_cast<size_t>(range.begin),
-                                         static_cast<size_t>(range.size()));
+    return std::span(gradients_)
+        .subspan(static_cast<size_t>(range.begin), static_cast<size_t>(range.size()));
   };
   CopyFloats(gradients, place(parameters), parallel);
   CopyFloats(statistics, place(behind), parallel);
@@ -125,8 +125,10 @@ void WorkerSession::Use(const TransferPlan& plan) {
 }
 
 void WorkerSession::TakeArrivals(std::vector<Arrival>& arrivals) {
-  arrivals.insert(arrivals.end(), arrivals_.begin(), arrivals_.end());
-  arrivals_.clear();
+  for (std::vector<Arrival>* direction : {&arrivals_up_, &arrivals_down_}) {
+    arrivals.insert(arrivals.end(), direction->begin(), direction->end());
+    direction->clear();
+  }
 }
 
 int64_t WorkerSession::round_trip_ns() const {
@@ -140,7 +142,8 @@ int64_t WorkerSession::round_trip_ns() const {
 void WorkerSession::Arrived(const Arrival& arrival) {
   ++(arrival.up ? traffic_.segments_up : traffic_.segments_down);
   (arrival.up ? traffic_.bytes_up : traffic_.bytes_down) += arrival.bytes;
-  if (arrivals_.size() < kMostArrivals) arrivals_.push_back(arrival);
+  std::vector<Arrival>& arrivals = arrival.up ? arrivals_up_ : arrivals_down_;
+  if (arrivals.size() < kMostArrivals) arrivals.push_back(arrival);
 }
 
 void WorkerSession::Report(const Telemetry& telemetry) {

@@ -70,7 +70,7 @@ class WorkerSession final : public TransportEvents {
   // How gradients are cut, from the next attempt's on, and parameters, from the next version's on
   // that a server has not begun to send. Without a plan, as the servers' slices are.
   void Use(const TransferPlan& plan);
-  // What has crossed the link since the last call is added to `arrivals`.
+  // What has crossed the link since the last call is added to `arrivals`, each direction in order.
   void TakeArrivals(std::vector<Arrival>& arrivals);
   // To the farthest server and back; 0: not known yet.
   int64_t round_trip_ns() const;
@@ -216,7 +216,8 @@ class WorkerSession final : public TransportEvents {
   std::vector<float> gradients_;  // [floats]
   TransferPlan plan_;
 
-  std::vector<Arrival> arrivals_;
+  std::vector<Arrival> arrivals_up_;  // since they were last taken, as are those below
+  std::vector<Arrival> arrivals_down_;
   Traffic traffic_;
 };
 

@@ -83,7 +83,7 @@ std::vector<Slice> SliceUnits(const CostProfile& profile, const SliceSizes& size
 
 std::vector<Slice> SlicesEndingAt(const CostProfile& profile, std::span<const int64_t> ends) {
   std::vector<Slice> slices;
-  int unit = 1;           // the first that is not wholly carried
+  int unit = 1;  // the first that is not wholly carried
   int64_t unit_begin = 0;
   int64_t begin = 0;
   for (const int64_t end : ends) {

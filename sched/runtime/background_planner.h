@@ -48,10 +48,10 @@ class BackgroundPlanner {
   bool busy_ = false;  // the owner's
   std::mutex mu_;
   std::condition_variable changed_;
-  std::optional<Wanted> wanted_;       // guarded by mu_
-  std::optional<Made> made_;           // guarded by mu_
-  bool stop_ = false;                  // guarded by mu_
-  std::thread thread_;                 // last: it uses the others
+  std::optional<Wanted> wanted_;  // guarded by mu_
+  std::optional<Made> made_;      // guarded by mu_
+  bool stop_ = false;             // guarded by mu_
+  std::thread thread_;            // last: it uses the others
 };
 
 }  // namespace weft::sched

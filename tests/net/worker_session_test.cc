@@ -2,6 +2,7 @@
 // A worker against a server played by hand. Whole jobs are in tests/ps/simulation.h.
 #include "net/worker_session.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -103,6 +104,16 @@ struct Stage {
     paper.sheets.clear();
     return said;
   }
+  void ReleaseAll(const WorkerSession::Attempt& attempt, const std::vector<float>& gradients) {
+    const auto part = [&](FloatRange range) {
+      return std::span(gradients).subspan(static_cast<size_t>(range.begin),
+                                          static_cast<size_t>(range.size()));
+    };
+    for (int unit = 2; unit >= 0; --unit) {
+      session.Release(attempt, unit, part(layout.Parameters(unit)), part(layout.Statistics(unit)),
+                      serial);
+    }
+  }
   void Join() {
     HearWelcome(1, 0);
     paper.sheets.clear();
@@ -112,6 +123,7 @@ struct Stage {
   WireLayout layout = *WireLayout::Create({{"a", 5, 0}, {"b", 7, 3}, {"c", 4, 0}});
   HandClock clock;
   Paper paper;
+  Serial serial;
   std::vector<Payload> kept;
   uint64_t epoch = 1;
   WorkerSession session;
@@ -153,6 +165,29 @@ TEST(WorkerSession, SlicesThatDoNotFitTheModelAreNoReasonToStayAway) {
   stage.HearWelcome(1, 0, {5, 4, 0, UINT64_MAX, 12});
   CHECK(stage.session.joined());
   CHECK((stage.Said<Plan>().at(0).ends == std::vector<uint64_t>{5, 12, 19}));
+}
+
+// A model of half a gigabyte comes down in more segments than are worth remembering: the way up
+// is remembered all the same.
+TEST(WorkerSession, WhatComesDownDoesNotCrowdOutWhatWentUp) {
+  Stage stage;
+  stage.Join();
+  const std::vector<float> values = Rising(19);
+  for (uint64_t copy = 1; copy <= 20'000; ++copy) {
+    stage.Hear({stage.HeaderOf(0), stage.All(copy, values)});
+    stage.paper.sheets.clear();
+  }
+  const auto attempt = *stage.session.NextAttempt();
+  stage.session.Begin(attempt);
+  stage.ReleaseAll(attempt, values);
+  stage.session.Tick();
+  const auto segments = stage.Said<Segment>();
+  CHECK_EQUAL(1u, segments.size());
+  stage.Hear({stage.HeaderOf(0), Ack{.ticket = 1, .sequences = {segments[0].sequence}}});
+  std::vector<Arrival> arrivals;
+  stage.session.TakeArrivals(arrivals);
+  CHECK_EQUAL(1, std::count_if(arrivals.begin(), arrivals.end(),
+                               [](const Arrival& arrival) { return arrival.up; }));
 }
 
 TEST(WorkerSession, TakesParametersInAndAcknowledgesEveryCopy) {
@@ -227,16 +262,7 @@ TEST(WorkerSession, GradientsAreSentAgainUntilTheyAreAcknowledged) {
   const auto attempt = *stage.session.NextAttempt();
   stage.session.Begin(attempt);
   const std::vector<float> g = Rising(19);
-  Serial serial;
-  for (int unit = 2; unit >= 0; --unit) {
-    const FloatRange p = stage.layout.Parameters(unit);
-    const FloatRange s = stage.layout.Statistics(unit);
-    stage.session.Release(
-        attempt, unit,
-        std::span(g).subspan(static_cast<size_t>(p.begin), static_cast<size_t>(p.size())),
-        std::span(g).subspan(static_cast<size_t>(s.begin), static_cast<size_t>(s.size())),
-        serial);
-  }
+  stage.ReleaseAll(attempt, g);
   stage.session.Tick();
   auto segments = stage.Said<Segment>();
   CHECK_EQUAL(1u, segments.size());  // neighbours are joined up to a segment's size
