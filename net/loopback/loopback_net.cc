@@ -12,7 +12,7 @@ LoopbackNet::LoopbackNet(uint64_t seed, int64_t payload_limit)
 LoopbackNet::~LoopbackNet() = default;
 
 void LoopbackNet::At(int64_t ns, std::function<void()> what) {
-  events_.push({.ns = std::max(ns, clock_.now), .number = ++last_event_, .what = std::move(what)});
+  events_.push({.ns = std::max(ns, now_ns()), .number = ++last_event_, .what = std::move(what)});
 }
 
 bool LoopbackNet::Step() {
@@ -61,7 +61,16 @@ void LoopbackNet::Endpoint::Publish(const std::string& topic, Payload payload) {
     return;
   }
   if (net_.frozen_until_ <= net_.now_ns()) last_alive_ns_ = net_.now_ns();  // it is acknowledged
-  net_.Route(topic, payload);
+  if (net_.faults_.bytes_per_s == 0) return net_.Route(topic, payload);
+  net_.At(net_.Pass(up_free_ns_, net_.now_ns(), payload),
+          [&net = net_, topic, payload] { net.Route(topic, payload); });
+}
+
+int64_t LoopbackNet::Pass(int64_t& free_ns, int64_t ns, const Payload& payload) const {
+  if (faults_.bytes_per_s == 0) return ns;
+  const auto bytes = static_cast<int64_t>(payload.size());
+  free_ns = std::max(ns, free_ns) + bytes * 1'000'000'000 / faults_.bytes_per_s;
+  return free_ns;
 }
 
 void LoopbackNet::Route(const std::string& topic, const Payload& payload) {
@@ -80,7 +89,8 @@ void LoopbackNet::Route(const std::string& topic, const Payload& payload) {
             static_cast<std::byte>(rng_.Between(1, 255));
         arriving = Payload::CopyOf(bytes);
       }
-      const int64_t sent = std::max(clock_.now, frozen_until_);
+      const int64_t sent =
+          Pass(endpoint->down_free_ns_, std::max(now_ns(), frozen_until_), payload);
       ++endpoint->on_the_way_;
       At(sent + rng_.Between(faults_.least_delay_ns, faults_.most_delay_ns),
          [this, to = id, connection = endpoint->connection_, topic, arriving] {
@@ -102,11 +112,11 @@ void LoopbackNet::Deliver(uint64_t id, uint64_t connection, const std::string& t
     return;
   }
   ++delivered_;
-  Mix(static_cast<uint64_t>(clock_.now));
+  Mix(static_cast<uint64_t>(now_ns()));
   Mix(id);
   for (const char c : topic) Mix(static_cast<unsigned char>(c));
   for (const std::byte b : payload.bytes()) Mix(std::to_integer<uint64_t>(b));
-  endpoint.last_alive_ns_ = clock_.now;
+  endpoint.last_alive_ns_ = now_ns();
   endpoint.events_.Received(topic, payload, false);
 }
 
@@ -115,7 +125,7 @@ void LoopbackNet::RestartBroker(int64_t within_ns) {
     if (!endpoint->connected_) continue;
     endpoint->Disconnect(false);
     endpoint->events_.Disconnected(Status::Unavailable("the broker is restarting"));
-    At(clock_.now + rng_.Between(1, within_ns), [this, id = id] {
+    At(now_ns() + rng_.Between(1, within_ns), [this, id = id] {
       const auto at = endpoints_.find(id);
       if (at != endpoints_.end()) at->second->Connect();
     });

@@ -4,6 +4,7 @@
 // and forgets what it held, all as a seed says: the same seed gives the same run, event by event.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -26,6 +27,8 @@ struct LoopbackFaults {
   int64_t least_delay_ns = 1'000'000;
   int64_t most_delay_ns = 1'000'000;  // drawn for each message: they overtake each other
   size_t queue_limit = SIZE_MAX;      // messages on their way to one endpoint; more are dropped
+  // Of each endpoint's way to the broker, and of its way back; 0: no message waits for another.
+  int64_t bytes_per_s = 0;
 };
 
 class LoopbackNet {
@@ -79,6 +82,8 @@ class LoopbackNet {
     uint64_t connection_ = 0;  // counts; what was sent to an earlier one is lost
     size_t on_the_way_ = 0;
     int64_t last_alive_ns_ = 0;
+    int64_t up_free_ns_ = 0;  // with a rate: when the last message will have left it
+    int64_t down_free_ns_ = 0;
   };
   std::unique_ptr<Endpoint> Join(std::function<bool(const std::string&)> listens,
                                  TransportEvents& events);
@@ -99,7 +104,7 @@ class LoopbackNet {
  private:
   struct VirtualClock final : Clock {
     int64_t NowNs() const override { return now; }
-    int64_t now = 1'000'000'000;
+    std::atomic<int64_t> now = 1'000'000'000;  // others than the net's thread may ask
   };
   struct Event {
     int64_t ns = 0;
@@ -111,6 +116,8 @@ class LoopbackNet {
   };
 
   void Route(const std::string& topic, const Payload& payload);
+  // When a message that can leave at `ns` has gone along a way that is free from `free_ns` on.
+  int64_t Pass(int64_t& free_ns, int64_t ns, const Payload& payload) const;
   void Deliver(uint64_t endpoint, uint64_t connection, const std::string& topic,
                const Payload& payload);
   void Mix(uint64_t value);

@@ -90,6 +90,18 @@ TEST(LoopbackNet, WithoutFaultsEverythingComesOnceInOrderAndOnTime) {
   CHECK(pair.mouth.heard.empty());
 }
 
+TEST(LoopbackNet, WithARateMessagesWaitForEachOtherOnBothWays) {
+  Pair pair(1, {.bytes_per_s = 1'000'000});
+  const std::vector<std::byte> thousand(1000);  // a millisecond on each way
+  for (int i = 0; i < 10; ++i) pair.speaker->Publish("t", Payload::CopyOf(thousand));
+  pair.Run();
+  CHECK_EQUAL(10u, pair.ear.heard.size());
+  for (int i = 0; i < 10; ++i) {
+    // Up, down, and the delay; the others right behind it.
+    CHECK_EQUAL((1'000 + 3 + i) * kMs, pair.ear.heard[static_cast<size_t>(i)].ns);
+  }
+}
+
 TEST(LoopbackNet, TheSameSeedGivesTheSameEventsAndAnotherDoesNot) {
   const LoopbackFaults faults{.lose = 0.1, .twice = 0.1, .damage = 0.05, .most_delay_ns = 50 * kMs};
   Pair once(7, faults);
