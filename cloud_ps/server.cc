@@ -67,7 +67,10 @@ Server::Server(const ServerSetting& setting, const Parts& parts, net::WireLayout
       level_(net::JobLevel(setting.job, setting.shard, setting.shards)),
       state_(static_cast<size_t>(aggregator_.state_floats()), 0.0f),
       mean_(static_cast<size_t>(slices_.floats()), 0.0f),
-      slice_(static_cast<size_t>(slices_.count())) {
+      slice_(static_cast<size_t>(slices_.count())),
+      budget_(WorkerBudget::For(slices_.floats() * static_cast<int64_t>(sizeof(float)),
+                                static_cast<int64_t>(setting_.welcome.segment_bytes),
+                                units.last - units.first + 1)) {
   for (std::vector<float>& version : values_) {
     version.assign(static_cast<size_t>(slices_.floats()), 0.0f);
   }

@@ -23,6 +23,7 @@
 #include "cloud_ps/delivery.h"
 #include "cloud_ps/input_gate.h"
 #include "cloud_ps/keeper.h"
+#include "cloud_ps/worker_budget.h"
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/parallel.h"
@@ -191,6 +192,8 @@ class Server final : public net::TransportEvents {
   Member* Known(const net::Header& header, SegmentId segment);
   void Refuse(const net::Header& header, SegmentId segment, net::Reason reason, std::string detail);
   void Count(const std::string& worker, net::Reason reason);
+  // Whether a message is one too many of its worker's.
+  bool Floods(const std::string& topic, const net::Payload& payload);
   // Makes it a candidate and tells it where the job is.
   void Invite(const std::string& worker, uint64_t incarnation, uint32_t batch);
   void Confirm(const std::string& worker, const Candidate& candidate);
@@ -257,6 +260,7 @@ class Server final : public net::TransportEvents {
   std::map<std::string, std::vector<Candidate>> candidates_;  // the latest last
   std::map<std::string, std::array<int64_t, net::kReasons>> refused_;
   std::set<std::string> quarantined_;
+  WorkerBudget budget_;
   int in_round_ = 0;
   bool begun_ = false;    // enough workers were there once
   bool running_ = false;  // enough workers are in the open round; the deadline counts

@@ -50,7 +50,7 @@ std::span<const float> AsFloats(std::span<const std::byte> bytes, std::vector<fl
 }  // namespace
 
 void Server::Received(const std::string& topic, net::Payload payload, bool retained) {
-  if (!failure_.ok()) return;
+  if (!failure_.ok() || Floods(topic, payload)) return;
   std::variant<net::Message, InputGate::Turned> looked = gate_.Look(topic, payload, retained);
   if (const auto* turned = std::get_if<InputGate::Turned>(&looked)) {
     if (turned->worker.empty()) {  // nobody to tell
@@ -65,6 +65,25 @@ void Server::Received(const std::string& topic, net::Payload payload, bool retai
   }
   const net::Message& message = std::get<net::Message>(looked);
   std::visit([&](const auto& body) { Handle(message.header, body); }, message.body);
+}
+
+bool Server::Floods(const std::string& topic, const net::Payload& payload) {
+  const std::optional<net::TopicParts> from = net::ParseTopic(topic);
+  if (!from) return false;
+  const WorkerBudget::Verdict verdict =
+      budget_.Take(from->worker, static_cast<int64_t>(payload.size()), open_, parts_.clock.NowNs());
+  if (verdict == WorkerBudget::Verdict::kRead) return false;
+  const std::string worker(from->worker);
+  Count(worker, Reason::kOverBudget);
+  if (verdict == WorkerBudget::Verdict::kTooMuch) return true;
+  const std::string detail =
+      "more than " + std::to_string(budget_.allowance().bytes / 1'000'000) + " MB or " +
+      std::to_string(budget_.allowance().messages) +
+      " messages in a round, or in ten seconds of it: what is too much is not read";
+  parts_.log.Warning("worker '" + worker + "' sends " + detail + "; `weft cluster revoke " +
+                     worker + "` shuts it out");
+  Send(worker, 0, open_, net::Nack{.refusal = {Reason::kOverBudget, detail}});
+  return true;
 }
 
 void Server::Handle(const net::Header& header, const net::Hello& hello) {

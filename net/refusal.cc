@@ -45,6 +45,8 @@ std::string_view Name(Reason reason) {
       return "JOB_FULL";
     case Reason::kAnotherServer:
       return "ANOTHER_SERVER";
+    case Reason::kOverBudget:
+      return "OVER_BUDGET";
   }
   return "UNKNOWN_REASON";
 }

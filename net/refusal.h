@@ -30,8 +30,9 @@ enum class Reason : uint16_t {
   kQuarantined = 18,
   kJobFull = 19,
   kAnotherServer = 20,
+  kOverBudget = 21,  // more than the server reads of one worker
 };
-inline constexpr int kReasons = 21;  // reason numbers are below this
+inline constexpr int kReasons = 22;  // reason numbers are below this
 
 // "STALE_ROUND"; "UNKNOWN_REASON" for a number that is none.
 std::string_view Name(Reason reason);

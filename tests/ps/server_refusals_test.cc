@@ -381,6 +381,45 @@ TEST(ServerQuarantine, AHundredOffencesEndAllTalk) {
   CHECK(SameBits(GoodAlone(), driver.values()));
 }
 
+// F37: nothing is wrong with any of its messages but that there is no end to them.
+TEST(ServerQuarantine, AFloodIsNotReadBeyondWhatARoundNeedsAndHoldsUpNobody) {
+  ServerDriver driver(TwoWorkers());
+  driver.Join("good");
+  driver.Join("evil");
+  driver.ForgetHeard();
+  const std::vector<float> floats = ServerDriver::Gradients("evil", 0);
+  const net::Segment segment = FirstOf(driver, floats);
+  size_t answers = 0;
+  size_t told = 0;
+  constexpr size_t kFlood = 100'000;
+  for (size_t i = 0; i < kFlood; ++i) {
+    driver.PushSegment("evil", 0, segment);
+    for (const net::Message& message : driver.Heard("evil")) {
+      ++answers;
+      const auto* nack = std::get_if<net::Nack>(&message.body);
+      if (nack == nullptr) continue;
+      CHECK(nack->refusal.reason == Reason::kOverBudget && nack->sequence == 0);
+      ++told;
+    }
+  }
+  CHECK_EQUAL(1u, told);
+  CHECK_TRUE(answers < kFlood / 2);
+  CHECK_EQUAL(1, driver.log.Count("worker 'evil' sends more than"));
+  // It is as good as silent, so the round does not wait for it for ever.
+  driver.Push("good", 0);
+  CHECK_EQUAL(0, driver.server().round());
+  for (int tenths = 0; tenths < 40; ++tenths) {
+    driver.Pass(100 * ServerDriver::kMs);
+    driver.Say("good", Lane::kControl, {driver.HeaderOf("good", 0), net::Heartbeat{}});
+    driver.PushSegment("evil", 0, segment);
+  }
+  CHECK_EQUAL(1, driver.server().round());
+  CHECK(SameBits(GoodAlone(), driver.values()));
+  // When it has calmed down it can come back.
+  driver.Pass(10'000 * ServerDriver::kMs);
+  CHECK_EQUAL(1, driver.Join("evil", 2));
+}
+
 TEST(ServerQuarantine, AnInvitationFromBeforeIsWorthNothing) {
   ServerDriver driver(TwoWorkers());
   driver.Join("good");

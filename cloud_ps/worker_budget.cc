@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cloud_ps/worker_budget.h"
+
+namespace weft::ps {
+namespace {
+
+constexpr int64_t kPeriodNs = 10'000'000'000;
+constexpr int64_t kTimes = 4;             // a broker may lose everything, and that twice
+constexpr int64_t kMostCuts = 4096;       // of a plan; a segment each
+constexpr int64_t kOtherMessages = 1000;  // heartbeats, acknowledgements of parameters
+constexpr int64_t kOtherBytes = 1 << 20;  // and what they hold
+constexpr size_t kMostWorkers = 10'000;   // that have a budget of their own
+
+}  // namespace
+
+WorkerBudget::Allowance WorkerBudget::For(int64_t part_bytes, int64_t segment_bytes, int units) {
+  const int64_t segments = kMostCuts + units + part_bytes / segment_bytes;
+  // Parameters come in as many at most, and each is acknowledged.
+  return {.bytes = kTimes * part_bytes + kOtherBytes,
+          .messages = kTimes * 2 * segments + kOtherMessages};
+}
+
+WorkerBudget::Verdict WorkerBudget::Take(std::string_view worker, int64_t bytes, int64_t round,
+                                         int64_t now_ns) {
+  auto at = spent_.find(worker);
+  if (at == spent_.end()) {
+    // More names than any job has are one.
+    at = spent_.try_emplace(std::string(spent_.size() < kMostWorkers ? worker : "")).first;
+  }
+  Spent& spent = at->second;
+  if (spent.round != round || now_ns - spent.since_ns >= kPeriodNs) {
+    spent = {.round = round, .since_ns = now_ns, .told_ns = spent.told_ns};
+  }
+  spent.bytes += bytes;
+  ++spent.messages;
+  if (spent.bytes <= allowance_.bytes && spent.messages <= allowance_.messages) {
+    return Verdict::kRead;
+  }
+  if (spent.told_ns != INT64_MIN && now_ns - spent.told_ns < kPeriodNs) return Verdict::kTooMuch;
+  spent.told_ns = now_ns;
+  return Verdict::kTellTooMuch;
+}
+
+}  // namespace weft::ps
