@@ -72,7 +72,7 @@ def script(rows, path):
     """What gnuplot is given: a plot for each model, a group of bars for each rate."""
     models = sorted({model for model, _ in rows})
     height = 60 + 230 * len(models)
-    text = [f"set terminal svg size 900,{height} font 'sans,11' background '#ffffff'",
+    text = [f"set terminal svg noenhanced size 900,{height} font 'sans,11' background '#ffffff'",
             f"set output '{path}'",
             f"set multiplot layout {len(models)},1 title "
             "'time of an iteration over a real broker and an emulated link, sequential = 100 %'",
