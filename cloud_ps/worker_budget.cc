@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cloud_ps/worker_budget.h"
 
+#include "net/message.h"
+
 namespace weft::ps {
 namespace {
 
 constexpr int64_t kPeriodNs = 10'000'000'000;
 constexpr int64_t kTimes = 4;             // a broker may lose everything, and that twice
-constexpr int64_t kMostCuts = 4096;       // of a plan; a segment each
 constexpr int64_t kOtherMessages = 1000;  // heartbeats, acknowledgements of parameters
 constexpr int64_t kOtherBytes = 1 << 20;  // and what they hold
 constexpr size_t kMostWorkers = 10'000;   // that have a budget of their own
@@ -14,7 +15,7 @@ constexpr size_t kMostWorkers = 10'000;   // that have a budget of their own
 }  // namespace
 
 WorkerBudget::Allowance WorkerBudget::For(int64_t part_bytes, int64_t segment_bytes, int units) {
-  const int64_t segments = kMostCuts + units + part_bytes / segment_bytes;
+  const int64_t segments = net::kPlanEnds + units + part_bytes / segment_bytes;
   // Parameters come in as many at most, and each is acknowledged.
   return {.bytes = kTimes * part_bytes + kOtherBytes,
           .messages = kTimes * 2 * segments + kOtherMessages};
