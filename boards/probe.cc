@@ -70,6 +70,19 @@ std::vector<int> OnePerCore(const std::string& root, const std::vector<int>& cpu
 
 }  // namespace
 
+int64_t Facts::memory_there() const {
+  if (memory_limit_bytes == 0) return memory_bytes;
+  if (memory_bytes == 0) return memory_limit_bytes;
+  return std::min(memory_limit_bytes, memory_bytes);
+}
+
+int64_t Facts::memory_to_share() const {
+  // The service's MemoryMax=85%, of which systemd and the kernel take whole pages.
+  constexpr int kFencePercent = 84;
+  const bool fence = memory_bytes > 0 && memory_limit_bytes >= memory_bytes / 100 * kFencePercent;
+  return fence ? memory_bytes : memory_there();
+}
+
 Facts Probe(const std::string& root) {
   Facts facts{.architecture = ThisArchitecture()};
   for (const char* tree : {"/proc/device-tree", "/sys/firmware/devicetree/base"}) {

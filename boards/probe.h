@@ -18,12 +18,13 @@ struct Facts {
   int64_t memory_bytes = 0;             // the machine's; 0: unknown
   int64_t memory_limit_bytes = 0;       // of this process's control groups; 0: none
 
-  // What there is to share out; 0: unknown.
-  int64_t memory_there() const {
-    if (memory_limit_bytes == 0) return memory_bytes;
-    if (memory_bytes == 0) return memory_limit_bytes;
-    return memory_limit_bytes < memory_bytes ? memory_limit_bytes : memory_bytes;
-  }
+  // The most that could ever be had; 0: unknown.
+  int64_t memory_there() const;
+
+  // What a profile's share is of; 0: unknown. A group that leaves nearly all of the machine is no
+  // smaller machine but a fence around the trainer, as the one of weft's own service: within it
+  // the share is the same as without. A tighter one is all there is.
+  int64_t memory_to_share() const;
 };
 
 // `root` is where /proc and /sys are looked for: "" for this machine's. What cannot be read stays

@@ -15,6 +15,10 @@ enum class CoreUse {
   kOnePerCore,  // one hardware thread of each core: a second one has nothing to compute with
 };
 
+// The service of weft may take 85 % of the memory: what is planned stays well below, or it would
+// be refused there what is promised here.
+inline constexpr int kMostBudgetPercent = 80;
+
 struct Profile {
   std::string name;
   std::string description;

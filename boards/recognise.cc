@@ -41,7 +41,7 @@ Recognised Recognise(const Facts& facts, std::span<const Profile> profiles) {
 
 Share ShareOf(const Profile& profile, const Facts& facts) {
   Share share{.cpus = profile.use == CoreUse::kAll ? facts.cpus : facts.one_per_core,
-              .memory_bytes = facts.memory_there()};
+              .memory_bytes = facts.memory_to_share()};
   if (!profile.memory_sizes.empty()) {
     const int64_t most = profile.memory_sizes.back();
     share.memory_bytes = share.memory_bytes > 0 ? std::min(share.memory_bytes, most) : most;

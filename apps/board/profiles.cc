@@ -98,7 +98,8 @@ Result<boards::Profile> ParseProfile(std::string_view name, std::string_view tom
     read.Complain("'memory.sizes' must ascend");
   }
   if (const toml::node* percent = at("memory.budget_percent").node()) {
-    profile.budget_percent = read.Number(*percent, "memory.budget_percent", 100);
+    profile.budget_percent =
+        read.Number(*percent, "memory.budget_percent", boards::kMostBudgetPercent);
   } else {
     read.Complain("'memory.budget_percent' is missing");
   }

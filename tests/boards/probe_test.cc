@@ -3,6 +3,7 @@
 #include "boards/probe.h"
 
 #include "apps/board/board.h"
+#include "apps/board/profiles.h"
 #include "boards/cpu_list.h"
 #include "tests/boards/fake_machine.h"
 
@@ -72,6 +73,29 @@ TEST(BoardProbe, TheBudgetIsTheProfilesShareOfWhatIsThere) {
   machine.Write("sys/fs/cgroup/memory.max", "1000000000\n");
   machine.Write("proc/self/cgroup", "0::/\n");
   LONGS_EQUAL(700'000'000, budget());
+}
+
+TEST(BoardProbe, TheFenceOfTheServiceTakesNothingOffTheShareAndAContainerDoes) {
+  machine.Write("proc/self/cgroup", "0::/system.slice/weft-edge.service\n");
+  const std::string limit = "sys/fs/cgroup/system.slice/weft-edge.service/memory.max";
+  for (const boards::Profile& profile : apps::Profiles()) {
+    for (const int64_t kibibytes : {444'000, 948'000, 1'884'352, 16'000'000}) {
+      machine.Memory(kibibytes);
+      const int64_t there = 1024 * kibibytes;
+      const auto budget = [&] {
+        return apps::FindBoard(profile.name, machine.root())->share.budget_bytes;
+      };
+      machine.Write(limit, "max\n");
+      const int64_t by_hand = budget();
+      // As systemd 252 and the kernel write it: 85 % in whole pages.
+      const int64_t fence = there / 4096 * 8500 / 10'000 * 4096;
+      machine.Write(limit, std::to_string(fence) + "\n");
+      LONGS_EQUAL_TEXT(by_hand, budget(), profile.name.c_str());
+      CHECK_TRUE_TEXT(by_hand < fence / 100 * 95, profile.name.c_str());
+      machine.Write(limit, std::to_string(there / 2) + "\n");
+      CHECK_TRUE_TEXT(budget() <= there / 2 / 100 * profile.budget_percent, profile.name.c_str());
+    }
+  }
 }
 
 TEST(BoardProbe, ABoardOnABiggerMachineHasNoMoreMemoryThanItIsSoldWith) {

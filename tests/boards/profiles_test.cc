@@ -58,7 +58,7 @@ TEST(BoardProfiles, EachNamesAPresetThatExistsAndLeavesTheSystemSomeMemory) {
   for (const boards::Profile& profile : Profiles()) {
     CHECK_TRUE_TEXT(presets.find("\"name\": \"" + profile.preset + "\"") != std::string::npos,
                     profile.name.c_str());
-    CHECK_TRUE_TEXT(profile.budget_percent <= 80, profile.name.c_str());
+    CHECK_TRUE_TEXT(profile.budget_percent <= boards::kMostBudgetPercent, profile.name.c_str());
     STRCMP_EQUAL_TEXT("ref", profile.backends.back().c_str(), profile.name.c_str());
   }
 }
@@ -86,8 +86,8 @@ TEST(BoardProfiles, AMistakeIsNamed) {
                complaint("use = \"all\"", "use = \"some\"").c_str());
   STRCMP_EQUAL("board mine: 'batch.lenet5' must be a whole number from 1 to 65536",
                complaint("lenet5 = 32", "lenet5 = 0").c_str());
-  STRCMP_EQUAL("board mine: 'memory.budget_percent' must be a whole number from 1 to 100",
-               complaint("budget_percent = 65", "budget_percent = 165").c_str());
+  STRCMP_EQUAL("board mine: 'memory.budget_percent' must be a whole number from 1 to 80",
+               complaint("budget_percent = 65", "budget_percent = 85").c_str());
   STRCMP_CONTAINS("in line", complaint("[batch]", "[batch").c_str());
 }
 

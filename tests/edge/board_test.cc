@@ -38,6 +38,22 @@ TEST(EdgeBoard, TellsWhatItFoundWhatItWillUseAndWhatFits) {
   LONGS_EQUAL(14, board["models"].size());
 }
 
+TEST(EdgeBoard, UsesTheSameInTheServiceAsByHand) {
+  machine.DeviceTree("Raspberry Pi 3 Model B Plus Rev 1.3", "raspberrypi,3-model-b-plus");
+  machine.Cpus("0-3", "0-3");
+  machine.Memory(512 << 10);
+  machine.Write("proc/self/cgroup", "0::/system.slice/weft-edge.service\n");
+  const auto use = [&] {
+    const EdgeAnswer answer =
+        EdgeFolder::Type({"board", "--root", machine.root(), "--model", "lenet5", "--json"});
+    return answer.Objects().at(0)["use"].dump();
+  };
+  const std::string by_hand = use();
+  STRCMP_CONTAINS("\"memory_budget_bytes\":348966", by_hand.c_str());  // 332 MiB
+  machine.Write("sys/fs/cgroup/system.slice/weft-edge.service/memory.max", "456339456\n");
+  STRCMP_EQUAL(by_hand.c_str(), use().c_str());
+}
+
 TEST(EdgeBoard, TellsPeopleTheSame) {
   MakePi();
   const EdgeAnswer answer =
