@@ -45,7 +45,7 @@ std::string FoundText(const Board& board) {
 }
 
 std::string SpeedText(const BoardModel& model) {
-  if (!model.speed) return "";
+  if (!model.speed) return model.no_speed.empty() ? "" : "- (" + model.no_speed + ")";
   const std::string rate = fmt::format("{:.1f}", model.speed->images_per_s);
   if (model.fit && model.speed->batch == model.fit->batch) return rate;
   return fmt::format("{} with batch {}", rate, model.speed->batch);
@@ -71,10 +71,10 @@ std::string BoardText(const BoardReport& report) {
   text +=
       "\nBatches are for training in a job or alone by SGD with momentum, on images of the model's "
       "own size.\n";
-  const bool left_out =
-      report.measured && std::any_of(report.models.begin(), report.models.end(),
-                                     [](const auto& m) { return m.fit && !m.speed; });
-  if (left_out) text += "Models without images/s found no time; --measure-seconds gives more.\n";
+  const bool left_out = std::any_of(report.models.begin(), report.models.end(), [](const auto& m) {
+    return m.no_speed.starts_with("no time");
+  });
+  if (left_out) text += "--measure-seconds gives more time.\n";
   return text;
 }
 
@@ -93,6 +93,7 @@ nlohmann::json BoardJson(const BoardReport& report) {
       row["images_per_s"] = model.speed->images_per_s;
       row["measured_batch"] = model.speed->batch;
     }
+    if (!model.no_speed.empty()) row["not_measured"] = model.no_speed;
     models.push_back(std::move(row));
   }
   return {{"board", board.profile->name},

@@ -22,6 +22,7 @@ struct BoardModel {
   std::string name;
   std::optional<Fit> fit;  // none: it does not fit
   std::optional<MeasuredSpeed> speed = {};
+  std::string no_speed = {};  // why there is none, where it was tried
 };
 
 struct BoardReport {
