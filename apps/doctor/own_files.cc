@@ -11,6 +11,7 @@
 #include <ctime>
 #include <filesystem>
 
+#include <vector>
 #include "apps/doctor/certificate_file.h"
 #include "apps/terminal/text.h"
 
@@ -21,6 +22,7 @@ constexpr int64_t kDay = 24 * 3600;
 constexpr const char* kEnrolAnew =
     "have a new certificate made (`weft cluster add`) and put its files here";
 constexpr const char* kSetClock = "set the clock, as with `timedatectl set-ntp true`";
+constexpr const char* kLookAtClock = "see whether the clock runs fast, and set it if so";
 
 }  // namespace
 
@@ -61,6 +63,14 @@ Finding CheckCertificate(const net::MqttSetting& broker, const std::string& iden
                "give the certificate of the broker's authority with --ca");
   }
   if (broker.certificate_file.empty()) {
+  const auto expired = [&](const std::string& file, int64_t until) {
+    return fmt::format("{} expired on {}, and the clock says {}", file, DateText(until),
+                       DateText(now_s));
+  };
+  if (const int64_t until = ValidUntil(authority->get()); until < now_s) {
+    return Bad(expired(broker.ca_file, until),
+               std::string(kLookAtClock) + "; if it is right, make the cluster anew");
+  }
     return Doubtful("only the broker's certificate is checked, this side has none",
                     "give --cert and --key, unless the broker knows its clients by other means");
   }
@@ -79,10 +89,7 @@ Finding CheckCertificate(const net::MqttSetting& broker, const std::string& iden
                "use one name for both: the broker goes by the certificate");
   }
   const int64_t until = ValidUntil(own->get());
-  if (until < now_s) {
-    return Bad(fmt::format("{} expired on {}", broker.certificate_file, DateText(until)),
-               kEnrolAnew);
-  }
+  if (until < now_s) return Bad(expired(broker.certificate_file, until), kEnrolAnew);
   const std::string detail = fmt::format("'{}', valid until {}", name, DateText(until));
   if (until - now_s < 14 * kDay) return Doubtful(detail, kEnrolAnew);
   return Good(detail);
@@ -96,6 +103,7 @@ Finding CheckClock(const net::MqttSetting& broker, int64_t now_s) {
                kSetClock);
   }
   for (const std::string& file : {broker.certificate_file, broker.ca_file}) {
+  std::vector<std::string> expired;
     if (file.empty()) continue;
     const Result<CertificatePtr> certificate = CertificateIn(file);
     if (!certificate.ok()) continue;  // told elsewhere
@@ -105,6 +113,13 @@ Finding CheckClock(const net::MqttSetting& broker, int64_t now_s) {
                  kSetClock);
     }
   }
+    if (ValidUntil(certificate->get()) < now_s) expired.push_back(file);
+  }
+  // A device's certificate may have run out. That its authority's has, too, is rather the clock.
+  if (expired.size() > 1) {
+    return Doubtful(fmt::format("it says {}, and by then both {} and {} have expired",
+                                DateText(now_s), expired[0], expired[1]),
+                    kLookAtClock);
   return Good(DateText(now_s));
 }
 

@@ -19,7 +19,8 @@ Finding CheckKeyFile(const std::string& key_file);
 Finding CheckCertificate(const net::MqttSetting& broker, const std::string& identity,
                          const std::string& flag, int64_t now_s);
 
-// The clock is neither before this build nor before the files' certificates were made.
+// The clock is neither before this build nor before the files' certificates were made, nor, which
+// is a warning, after all of them have expired.
 Finding CheckClock(const net::MqttSetting& broker, int64_t now_s);
 
 // Files can be written in `folder`, which may have to be made, and `bytes` of them fit.

@@ -56,13 +56,14 @@ void MakeDated(const net::Certificates& files, const std::string& name,
 }
 
 void WriteRevoked(const net::Certificates& files, const std::string& authority,
-                  const std::string& revoked, const std::string& path) {
+                  const std::string& revoked, const std::string& path, int64_t from_s,
+                  int64_t until_s) {
   const CertificatePtr ca = CertificateIn(files.Certificate(authority)).value();
   const KeyPtr ca_key = KeyIn(files.Key(authority)).value();
   const CertificatePtr bad = CertificateIn(files.Certificate(revoked)).value();
   const CrlPtr list(X509_CRL_new());
-  const TimePtr now(X509_gmtime_adj(nullptr, -kDay));
-  const TimePtr next(X509_gmtime_adj(nullptr, kDay));
+  const TimePtr now(X509_gmtime_adj(nullptr, from_s));
+  const TimePtr next(X509_gmtime_adj(nullptr, until_s));
   X509_CRL_set_version(list.get(), 1);
   X509_CRL_set_issuer_name(list.get(), X509_get_subject_name(ca.get()));
   X509_CRL_set1_lastUpdate(list.get(), now.get());

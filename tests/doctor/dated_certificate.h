@@ -18,8 +18,10 @@ void MakeDated(const net::Certificates& files, const std::string& name,
                const std::string& authority, const std::string& hosts, int64_t from_s,
                int64_t until_s);
 
-// Writes `authority`'s list with the certificate of `revoked` on it.
+// Writes `authority`'s list with the certificate of `revoked` on it; `from_s` and `until_s` as
+// above.
 void WriteRevoked(const net::Certificates& files, const std::string& authority,
-                  const std::string& revoked, const std::string& path);
+                  const std::string& revoked, const std::string& path, int64_t from_s = -kDay,
+                  int64_t until_s = kDay);
 
 }  // namespace weft::apps

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The way to the broker with one link broken at a time: each has its own line, the checks behind it
 // are left out, and the exit code says that something is wrong.
+#include <ctime>
 #include <filesystem>
 
+#include "apps/doctor/own_files.h"
+#include "apps/doctor/tls_probe.h"
 #include "apps/job/running_mark.h"
 #include "tests/doctor/answering_server.h"
 #include "tests/doctor/dated_certificate.h"
@@ -116,6 +119,44 @@ TEST(DoctorWalk, AnOwnCertificateOfTheFutureMeansItBeforeAnyNetwork) {
                                    "--key", house.Files().Key("w9")}));
   STRCMP_EQUAL("clock, port", said.Failed().c_str());
   STRCMP_CONTAINS("the clock is not set", said.Detail("clock").c_str());
+}
+
+TEST(DoctorWalk, AnOwnCertificateThatHasExpiredIsToldBeforeAnyNetwork) {
+  MakeDated(house.Files(), "w7", "ca", "", -30 * kDay, -3 * kDay);
+  const Diagnosis said = house.AskEdge(
+      house.Edge(net::FreePort(), {"--worker", "w7", "--cert", house.Files().Certificate("w7"),
+                                   "--key", house.Files().Key("w7")}));
+  STRCMP_EQUAL("certificate, port", said.Failed().c_str());
+  STRCMP_CONTAINS("w7.crt expired on ", said.Detail("certificate").c_str());
+  STRCMP_CONTAINS("and the clock says ", said.Detail("certificate").c_str());
+  STRCMP_CONTAINS("weft cluster add", said.Fix("certificate").c_str());
+  CHECK_TRUE(said.Fix("certificate").find("runs fast") == std::string::npos);
+}
+
+TEST(DoctorWalk, WhereTheAuthoritysHasExpiredTooTheClockMayRunFast) {
+  const net::MqttSetting device = house.As("w1", 1);
+  const int64_t far = std::time(nullptr) + 40'000 * kDay;
+  const Finding clock = CheckClock(device, far);
+  CHECK(clock.state == CheckState::kWarning);
+  STRCMP_CONTAINS("w1.crt and ", clock.detail.c_str());
+  STRCMP_CONTAINS("runs fast", clock.fix.c_str());
+  const Finding certificate = CheckCertificate(device, "w1", "--worker", far);
+  CHECK(certificate.state == CheckState::kFails);
+  STRCMP_CONTAINS("runs fast", certificate.fix.c_str());
+  CHECK(CheckClock(device, std::time(nullptr)).state == CheckState::kOk);
+}
+
+TEST(DoctorWalk, ABrokerToWhichOurCertificateHasExpired) {
+  // Its list of revoked ones has, which it tells in the same words.
+  WriteRevoked(house.Files(), "ca", "w2", house.Path("old-list"), -3 * kDay, -kDay);
+  auto broker = house.Start({.revoked_file = house.Path("old-list")});
+  CheckBroken(house.AskEdge(house.Edge(broker->port())), "TLS",
+              "it has expired, or the broker's list of revoked ones has", "the broker's clock");
+  // The certificate itself, which a device sees beforehand, unless its clock is late.
+  MakeDated(house.Files(), "w6", "ca", "", -30 * kDay, -3 * kDay);
+  broker = house.Start({});
+  const TlsAnswer answer = ProbeTls(house.As("w6", broker->port()), "127.0.0.1", 5'000);
+  CHECK(answer.verdict == TlsVerdict::kOwnExpired);
 }
 
 TEST(DoctorWalk, ABrokerOfAnotherName) {
