@@ -126,6 +126,10 @@ Finding CheckTls(const BrokerWalk& walk, const std::string& address) {
 
 Finding CheckIdentity(const BrokerWalk& walk, net::BrokerProbe& probe, const Clock& clock) {
   const Status status = probe.Connect(clock.NowNs() + walk.timeout_ms * kMsNs);
+  if (status.ok() && probe.limits().most_qos < 1) {
+    return Bad("the broker offers only QoS 0, and a job needs QoS 1",
+               "set `max_qos 1` in the broker's file, or use another broker");
+  }
   if (status.ok()) {
     return Good(fmt::format("the broker lets '{}' in", walk.identity));
   }

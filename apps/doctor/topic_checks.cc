@@ -160,10 +160,6 @@ Finding CheckLimits(const net::BrokerLimits& limits, int64_t segment_bytes, int6
   const std::string detail =
       fmt::format("packets up to {}, {} at a time", BytesText(limits.packet_bytes),
                   CountText(limits.receive_maximum));
-  if (limits.most_qos < 1) {
-    return Bad("the broker offers only QoS 0, which hides what it refuses",
-               "use a broker with QoS 1, and `max_qos 1` at least");
-  }
   const int64_t around = limits.packet_bytes - limits.payload_bytes();
   const int64_t needed = std::max(talk_bytes, kLeastTalk) + around;
   const auto raise = [](int64_t bytes) {

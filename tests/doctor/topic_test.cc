@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every line of the broker's ACL missing in turn, all of them missing, and a broker whose limits
 // are too small.
+#include "apps/doctor/topic_checks.h"
 #include "tests/doctor/answering_server.h"
 #include "tests/doctor/doctor_house.h"
 
@@ -90,6 +91,30 @@ TEST(DoctorTopics, ASmallPacketLimitIsAWarningAndATinyOneAFailure) {
   const Diagnosis tiny = AskWith(limited(1'500), "2");
   STRCMP_CONTAINS("limits", tiny.Failed().c_str());
   STRCMP_CONTAINS("max_packet_size", tiny.Fix("limits").c_str());
+}
+
+TEST(DoctorTopics, ABrokerThatTakesOneMessageAtATimeIsAWarning) {
+  const Diagnosis said = AskWith({.more = "max_inflight_messages 1"});
+  STRCMP_EQUAL("", said.Failed().c_str());
+  STRCMP_EQUAL("warning", said.State("limits").c_str());
+  STRCMP_CONTAINS("1 at a time, which holds up a window of 4.19 MB", said.Detail("limits").c_str());
+  STRCMP_CONTAINS("max_inflight_messages", said.Fix("limits").c_str());
+  // Without a job there is nothing it could hold up.
+  net::BrokerLimits limits{.packet_bytes = 1 << 20, .receive_maximum = 1};
+  CHECK(CheckLimits(limits, 0, 0, 0).state == CheckState::kOk);
+  // An eighth of the window at a time is enough, and no message less.
+  limits.receive_maximum = 4;
+  CHECK(CheckLimits(limits, 128 << 10, 4 << 20, 0).state == CheckState::kOk);
+  limits.receive_maximum = 3;
+  CHECK(CheckLimits(limits, 128 << 10, 4 << 20, 0).state == CheckState::kWarning);
+}
+
+TEST(DoctorTopics, ABrokerWithoutQosOneIsToldSoOnce) {
+  const Diagnosis said = AskWith({.more = "max_qos 0"});
+  STRCMP_EQUAL("identity", said.Failed().c_str());
+  STRCMP_CONTAINS("only QoS 0", said.Detail("identity").c_str());
+  STRCMP_CONTAINS("max_qos 1", said.Fix("identity").c_str());
+  STRCMP_EQUAL("because 'identity' fails", said.Detail("publish ctl").c_str());
 }
 
 }  // namespace weft::apps
