@@ -109,7 +109,15 @@ std::optional<Finding> CheckGovernor(const std::string& root) {
 std::optional<Finding> CheckThrottling(const std::string& root) {
   const std::optional<int64_t> bits =
       Number(root + "/sys/devices/platform/soc/soc:firmware/get_throttled", 16);
-  if (!bits) return std::nullopt;
+  if (!bits) {
+    const std::vector<std::string> words = boards::Probe(root).compatible;
+    const bool raspberry = std::any_of(words.begin(), words.end(), [](const std::string& word) {
+      return word.starts_with("raspberrypi,");
+    });
+    if (!raspberry) return std::nullopt;
+    return Finding{.state = CheckState::kNotChecked,
+                   .detail = "because this kernel does not tell: only Raspberry Pi's own does"};
+  }
   const auto any = [&](int64_t now) { return (*bits & now) != 0; };
   constexpr const char* kSupply = "use the board's own power supply and a short cable";
   constexpr const char* kCool = "give the board a heat sink or a fan";

@@ -12,7 +12,8 @@ namespace weft::apps {
 // `root` stands in front of /sys. Nullopt where the machine does not tell.
 std::optional<Finding> CheckHeat(const std::string& root);
 std::optional<Finding> CheckGovernor(const std::string& root);
-// What a Raspberry Pi's firmware says of its supply and its throttling.
+// What a Raspberry Pi's firmware says of its supply and its throttling; not checked where its
+// kernel, as Debian's, has no way to ask.
 std::optional<Finding> CheckThrottling(const std::string& root);
 
 struct MachineMemory {

@@ -140,6 +140,9 @@ TEST(DoctorDevice, ABoardThatIsHotHeldBackOrBadlyFedIsToldSo) {
   write(policy + "scaling_governor", "powersave");
   STRCMP_CONTAINS("performance", CheckGovernor(root)->fix.c_str());
 
+  write("/proc/device-tree/compatible", std::string("raspberrypi,4-model-b\0brcm,bcm2711\0", 36));
+  CHECK(CheckThrottling(root)->state == CheckState::kNotChecked);
+  STRCMP_CONTAINS("only Raspberry Pi's own", CheckThrottling(root)->detail.c_str());
   const std::string firmware = "/sys/devices/platform/soc/soc:firmware/get_throttled";
   write(firmware, "0");
   CHECK(CheckThrottling(root)->state == CheckState::kOk);
