@@ -169,13 +169,22 @@ std::unique_ptr<net::BrokerProbe> WalkToBroker(Examination& exam, const BrokerWa
   std::signal(SIGPIPE, SIG_IGN);  // a broker that hangs up is an answer
   const net::MqttSetting& broker = walk.broker;
   if (!broker.key_file.empty()) {
-    exam.Check("key file", {"configuration"}, [&] { return CheckKeyFile(broker.key_file); });
+    exam.Check("key file", {"configuration"}, [&] {
+      return walk.service.Look({broker.key_file}, ServiceView::Use::kRead,
+                               [&] { return CheckKeyFile(broker.key_file); });
+    });
   }
   const int64_t now_s = std::time(nullptr);
   exam.Check("clock", {"configuration"}, [&] { return CheckClock(broker, now_s); });
   if (!broker.ca_file.empty()) {
-    exam.Check("certificate", {"configuration"},
-               [&] { return CheckCertificate(broker, walk.identity, walk.identity_flag, now_s); });
+    exam.Check("certificate", {"configuration"}, [&] {
+      std::vector<std::string> files = {broker.ca_file};
+      if (!broker.certificate_file.empty()) files.push_back(broker.certificate_file);
+      return walk.service.Look(
+          files, ServiceView::Use::kRead,
+          [&] { return CheckCertificate(broker, walk.identity, walk.identity_flag, now_s); },
+          [&] { return CheckReadable(files); });
+    });
   }
   std::vector<std::string> addresses;
   exam.Check("name", {"configuration"}, [&] {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "apps/doctor/examination.h"
+#include "apps/doctor/service_view.h"
 #include "core/clock.h"
 #include "net/mqtt/broker_probe.h"
 #include "net/mqtt/mqtt_setting.h"
@@ -23,6 +24,7 @@ struct BrokerWalk {
   std::string identity_flag;   // what said so: "--worker"
   std::string program;         // "weft-edge"
   int64_t timeout_ms = 5'000;  // for each answer
+  ServiceView service = {};    // who will read the files
 };
 
 // Whether only this machine is on the way, and nothing to be kept from others.

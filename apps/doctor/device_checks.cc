@@ -46,7 +46,13 @@ Finding CheckData(const std::string& spec, bool with_test, const model::Graph* g
 }
 
 Finding CheckMemory(const model::Graph& graph, const MemoryQuestion& question) {
-  const std::optional<MachineMemory> machine = MemoryOfMachine(question.root);
+  std::optional<MachineMemory> machine = MemoryOfMachine(question.root);
+  std::string whose = "this machine has";
+  if (machine && question.service_percent > 0) {
+    machine->most = machine->most / 100 * question.service_percent;
+    machine->available = std::min(machine->available, machine->most);
+    whose = "the service may take";
+  }
   const size_t coming =
       ReadAheadBytes(graph, question.batch) + (1 + question.copies) * ParameterBytes(graph);
   const std::string what = fmt::format("{} with batches of {}", graph.name(), question.batch);
@@ -54,7 +60,7 @@ Finding CheckMemory(const model::Graph& graph, const MemoryQuestion& question) {
   // Not even asked for what there is certainly no room for.
   if (machine && static_cast<int64_t>(coming) > machine->most) {
     return Bad(
-        fmt::format("{} takes more than the {} of this machine", what, BytesText(machine->most)),
+        fmt::format("{} takes more than the {} that {}", what, BytesText(machine->most), whose),
         smaller);
   }
   const SteadyClock clock;
@@ -82,7 +88,7 @@ Finding CheckMemory(const model::Graph& graph, const MemoryQuestion& question) {
   }
   if (!machine) return Good(detail);
   if (needed > machine->most) {
-    return Bad(fmt::format("{}, and this machine has {}", detail, BytesText(machine->most)),
+    return Bad(fmt::format("{}, and {} {}", detail, whose, BytesText(machine->most)),
                fmt::format("give --memory-budget {}MiB or less, or a smaller --batch",
                            (machine->most >> 20) * 8 / 10));
   }

@@ -23,6 +23,7 @@ struct MemoryQuestion {
   int batch = 0;
   size_t copies = 0;  // of the parameters, besides them: on the wire, or in the optimizer
   std::string budget = {};
+  int service_percent = 0;  // of the machine's memory that the service may take; 0: all
   ComputeSetting compute = {};
   std::string root = {};  // in front of /proc and /sys
 };

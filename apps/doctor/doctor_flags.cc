@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "apps/terminal/command_line.h"
 #include "apps/terminal/config_file.h"
@@ -23,22 +24,38 @@ bool IsAboutJob(const std::string& word) {
 }  // namespace
 
 DoctorArguments ReadDoctorArguments(const std::vector<std::string>& arguments,
-                                    const std::string& installed_file) {
+                                    const InstalledService& installed) {
   DoctorArguments read;
   const auto command = std::find_if(arguments.begin(), arguments.end(), IsCommand);
   read.asked = command != arguments.end() && *command == "doctor";
   if (!read.asked) return read;
   std::vector<std::string> all = arguments;
   if (std::none_of(all.begin(), all.end(), IsAboutJob) &&
-      access(installed_file.c_str(), F_OK) == 0) {
-    all.insert(all.end(), {"--config", installed_file});
+      access(installed.file.c_str(), F_OK) == 0) {
+    all.insert(all.end(), {"--config", installed.file});
   }
   const SplitArguments split = SplitConfigFile(all);
   read.file = split.config_file.value_or("");
+  std::error_code error;
+  if (std::filesystem::equivalent(read.file, installed.file, error)) {
+    read.service = InstalledUnit(installed.unit, installed.root);
+  }
   const Result<std::vector<std::string>> with_file = WithConfigFile(all);
   read.problem = with_file.status();
   read.flags = with_file.ok() ? *with_file : split.others;
   return read;
+}
+
+Finding CheckConfiguration(const ServiceView& service, const DoctorArguments& config,
+                           const std::function<Finding()>& look) {
+  const Finding mine = look();
+  Finding finding = service.Look(
+      {config.file}, ServiceView::Use::kRead, [&] { return mine; },
+      [&] { return CheckReadable({config.file}); });
+  if (finding.state == CheckState::kFails && mine.state != CheckState::kFails) {
+    finding.detail += "; systemd would skip the service and report no failure";
+  }
+  return finding;
 }
 
 void AddDoctorFlags(CLI::App& command, DoctorFlags& flags) {

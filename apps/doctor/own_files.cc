@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/doctor/own_files.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -10,8 +11,8 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
-
 #include <vector>
+
 #include "apps/doctor/certificate_file.h"
 #include "apps/terminal/text.h"
 
@@ -21,8 +22,8 @@ namespace {
 constexpr int64_t kDay = 24 * 3600;
 constexpr const char* kEnrolAnew =
     "have a new certificate made (`weft cluster add`) and put its files here";
-constexpr const char* kSetClock = "set the clock, as with `timedatectl set-ntp true`";
 constexpr const char* kLookAtClock = "see whether the clock runs fast, and set it if so";
+constexpr const char* kSetClock = "set the clock, as with `timedatectl set-ntp true`";
 
 }  // namespace
 
@@ -48,9 +49,9 @@ Finding CheckKeyFile(const std::string& key_file) {
         mode_text + ": others than its owner can use it",
         "chmod 600 " + key_file + ", and if others were on this machine, have a new one made");
   }
-  if (access(key_file.c_str(), R_OK) != 0) {
+  if (faccessat(AT_FDCWD, key_file.c_str(), R_OK, AT_EACCESS) != 0) {
     return Bad(fmt::format("{}, and this user ({}) cannot read it", mode_text, geteuid()),
-               "run this as the user that trains, as with sudo -u weft");
+               "run this as the user that trains or serves, or with sudo");
   }
   return Good(mode_text);
 }
@@ -62,7 +63,6 @@ Finding CheckCertificate(const net::MqttSetting& broker, const std::string& iden
     return Bad(authority.status().message(),
                "give the certificate of the broker's authority with --ca");
   }
-  if (broker.certificate_file.empty()) {
   const auto expired = [&](const std::string& file, int64_t until) {
     return fmt::format("{} expired on {}, and the clock says {}", file, DateText(until),
                        DateText(now_s));
@@ -71,6 +71,7 @@ Finding CheckCertificate(const net::MqttSetting& broker, const std::string& iden
     return Bad(expired(broker.ca_file, until),
                std::string(kLookAtClock) + "; if it is right, make the cluster anew");
   }
+  if (broker.certificate_file.empty()) {
     return Doubtful("only the broker's certificate is checked, this side has none",
                     "give --cert and --key, unless the broker knows its clients by other means");
   }
@@ -102,8 +103,8 @@ Finding CheckClock(const net::MqttSetting& broker, int64_t now_s) {
     return Bad(fmt::format("{}, and this program was built on {}", now, DateText(kBuilt)),
                kSetClock);
   }
-  for (const std::string& file : {broker.certificate_file, broker.ca_file}) {
   std::vector<std::string> expired;
+  for (const std::string& file : {broker.certificate_file, broker.ca_file}) {
     if (file.empty()) continue;
     const Result<CertificatePtr> certificate = CertificateIn(file);
     if (!certificate.ok()) continue;  // told elsewhere
@@ -112,7 +113,6 @@ Finding CheckClock(const net::MqttSetting& broker, int64_t now_s) {
       return Bad(fmt::format("{}, and {} is valid from {} on", now, file, DateText(from)),
                  kSetClock);
     }
-  }
     if (ValidUntil(certificate->get()) < now_s) expired.push_back(file);
   }
   // A device's certificate may have run out. That its authority's has, too, is rather the clock.
@@ -120,6 +120,7 @@ Finding CheckClock(const net::MqttSetting& broker, int64_t now_s) {
     return Doubtful(fmt::format("it says {}, and by then both {} and {} have expired",
                                 DateText(now_s), expired[0], expired[1]),
                     kLookAtClock);
+  }
   return Good(DateText(now_s));
 }
 
@@ -133,7 +134,7 @@ Finding CheckFolder(const std::string& folder, int64_t bytes, const std::string&
   while (!fs::exists(place, error) && place.has_parent_path() && place != place.parent_path()) {
     place = place.parent_path();  // it will be made, down from the first there is
   }
-  if (access(place.c_str(), W_OK | X_OK) != 0) {
+  if (faccessat(AT_FDCWD, place.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
     return Bad(
         fmt::format("nothing can be written to {}: {}", place.string(), std::strerror(errno)),
         "give this user the right to, or another folder with " + flag);
@@ -143,11 +144,20 @@ Finding CheckFolder(const std::string& folder, int64_t bytes, const std::string&
     return Bad(place.string() + ": " + std::strerror(errno), "give another folder with " + flag);
   }
   const auto free = static_cast<int64_t>(disk.f_bavail) * static_cast<int64_t>(disk.f_frsize);
-  const std::string detail =
-      fmt::format("{} free for {}, and {} are needed", BytesText(free), folder, BytesText(bytes));
+  const std::string detail = fmt::format("{} free for {}, and {} are needed", BytesText(free),
+                                         folder.empty() ? "." : folder, BytesText(bytes));
   if (free < bytes) return Bad(detail, "make room, or give a folder on another disk with " + flag);
   if (free < 2 * bytes) return Doubtful(detail, "that is little more; make room");
   return Good(detail);
+}
+
+Finding CheckCheckpoints(const std::string& folder, int64_t bytes, const std::string& flag) {
+  Finding finding = CheckFolder(folder, bytes, flag);
+  if (finding.state == CheckState::kFails) return finding;
+  const std::string lock = folder + "/lock";
+  if (faccessat(AT_FDCWD, lock.c_str(), W_OK, AT_EACCESS) == 0 || errno == ENOENT) return finding;
+  return Bad(fmt::format("{} is another's: {}", lock, std::strerror(errno)),
+             "give this user all of it, or another folder with " + flag);
 }
 
 }  // namespace weft::apps

@@ -26,6 +26,9 @@ Finding CheckClock(const net::MqttSetting& broker, int64_t now_s);
 // Files can be written in `folder`, which may have to be made, and `bytes` of them fit.
 Finding CheckFolder(const std::string& folder, int64_t bytes, const std::string& flag);
 
+// The same of a folder of checkpoints, whose lock may be somebody else's: of a run as root, say.
+Finding CheckCheckpoints(const std::string& folder, int64_t bytes, const std::string& flag);
+
 // "2026-11-18 07:30 UTC"
 std::string DateText(int64_t unix_s);
 

@@ -14,6 +14,7 @@
 #include "apps/doctor/device_checks.h"
 #include "apps/doctor/device_session.h"
 #include "apps/doctor/own_files.h"
+#include "apps/doctor/service_view.h"
 #include "apps/weft_edge/board_defaults.h"
 #include "apps/weft_edge/local_training.h"
 #include "apps/weft_edge/room.h"
@@ -27,13 +28,19 @@ class EdgeDoctor {
  public:
   EdgeDoctor(const TrainFlags& flags, const DoctorFlags& doctor, const DoctorArguments& config,
              Console& console)
-      : flags_(flags), doctor_(doctor), config_(config), exam_(console, doctor.json) {}
+      : flags_(flags),
+        doctor_(doctor),
+        config_(config),
+        service_(config.service),
+        exam_(console, doctor.json) {}
 
   void Run() {
     const Status board = TakeBoardDefaults(flags_);
-    exam_.Check("configuration", {}, [&] { return Configuration(); });
+    exam_.Check("configuration", {}, [&] {
+      return CheckConfiguration(service_, config_, [&] { return Configuration(); });
+    });
     if (flags_.local) {
-      exam_.Check("data", {"configuration"}, [&] { return LocalData(); });
+      exam_.Check("data", {"configuration"}, [&] { return Data(); });
       exam_.Check("model", {"data"}, [&] { return LocalModel(); });
     } else {
       Join();
@@ -84,6 +91,7 @@ class EdgeDoctor {
     walk_.identity = flags_.worker;
     walk_.identity_flag = "--worker";
     walk_.program = "weft-edge";
+    walk_.service = service_;
     walk_.timeout_ms = static_cast<int64_t>(doctor_.timeout_s * 1000);
     {
       net::MqttSetting setting;
@@ -93,11 +101,18 @@ class EdgeDoctor {
           probe.get(), clock_);
     }
     exam_.Check("model", {"protocol"}, [&] { return CheckModel(*job_, graph_); });
-    exam_.Check("data", {"configuration"},
-                [&] { return CheckData(flags_.data, flags_.eval, graph_.get()); });
+    exam_.Check("data", {"configuration"}, [&] { return Data(); });
   }
 
-  Finding LocalData() { return CheckData(flags_.data, flags_.eval, nullptr); }
+  Finding Data() {
+    const size_t colon = flags_.data.find(':');
+    std::vector<std::string> files;
+    if (colon != std::string::npos && !flags_.data.starts_with("synthetic:")) {
+      files.push_back(flags_.data.substr(colon + 1));
+    }
+    return service_.Look(files, ServiceView::Use::kRead,
+                         [&] { return CheckData(flags_.data, flags_.eval, graph_.get()); });
+  }
 
   Finding LocalModel() {
     const Result<std::unique_ptr<train::Dataset>> set = OpenDataset(flags_.data, Split::kTrain);
@@ -124,6 +139,7 @@ class EdgeDoctor {
         {.batch = batch,
          .copies = static_cast<size_t>(copies),
          .budget = flags_.memory_budget,
+         .service_percent = service_.memory_percent(),
          .compute = {.backend = flags_.backend, .threads = flags_.threads, .exact = flags_.exact}});
   }
 
@@ -133,12 +149,16 @@ class EdgeDoctor {
     if (flags_.local && !flags_.checkpoint.empty()) {
       const int copies = flags_.learning.optimizer == "adamw" ? 3 : 2;
       // Two generations, and a third while it is written.
-      Finding finding = CheckFolder(flags_.checkpoint, 3 * copies * parameters, "--checkpoint");
+      Finding finding = service_.Look({flags_.checkpoint}, ServiceView::Use::kWrite, [&] {
+        return CheckCheckpoints(flags_.checkpoint, 3 * copies * parameters, "--checkpoint");
+      });
       if (finding.state != CheckState::kOk || flags_.save.empty()) return finding;
     }
     if (flags_.save.empty()) return Good("nothing is kept on this device");
-    return CheckFolder(std::filesystem::path(flags_.save).parent_path().string(), parameters,
-                       "--save");
+    const std::string above = std::filesystem::path(flags_.save).parent_path().string();
+    const std::string folder = above.empty() ? "." : above;
+    return service_.Look({folder}, ServiceView::Use::kWrite,
+                         [&] { return CheckFolder(folder, parameters, "--save"); });
   }
 
   void Board() {
@@ -154,6 +174,7 @@ class EdgeDoctor {
   TrainFlags flags_;  // with the board's defaults
   const DoctorFlags& doctor_;
   const DoctorArguments& config_;
+  const ServiceView service_;
   const SteadyClock clock_;
   Examination exam_;
   BrokerWalk walk_;

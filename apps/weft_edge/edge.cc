@@ -16,7 +16,8 @@ namespace weft::apps {
 int RunEdge(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err,
             const Terminal& terminal, const std::atomic<bool>& stop) {
 #ifdef WEFT_HAS_DOCTOR
-  const DoctorArguments for_doctor = ReadDoctorArguments(arguments, "/etc/weft/edge.toml");
+  const DoctorArguments for_doctor =
+      ReadDoctorArguments(arguments, {.file = "/etc/weft/edge.toml", .unit = "weft-edge.service"});
   const Result<std::vector<std::string>> all =
       for_doctor.asked ? for_doctor.flags : WithConfigFile(arguments);
 #else

@@ -8,12 +8,14 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
 #include "apps/doctor/broker_walk.h"
 #include "apps/doctor/own_files.h"
 #include "apps/doctor/server_session.h"
+#include "apps/doctor/service_view.h"
 #include "apps/files/descriptor.h"
 #include "apps/job/job_model.h"
 #include "apps/terminal/text.h"
@@ -31,12 +33,14 @@ class ServerDoctor {
  public:
   ServerDoctor(const ServeFlags& flags, const DoctorFlags& doctor, const DoctorArguments& config,
                Console& console)
-      : flags_(flags), config_(config), exam_(console, doctor.json) {
+      : flags_(flags), config_(config), service_(config.service), exam_(console, doctor.json) {
     walk_.timeout_ms = static_cast<int64_t>(doctor.timeout_s * 1000);
   }
 
   void Run() {
-    exam_.Check("configuration", {}, [&] { return Configuration(); });
+    exam_.Check("configuration", {}, [&] {
+      return CheckConfiguration(service_, config_, [&] { return Configuration(); });
+    });
     exam_.Check("model", {"configuration"}, [&] { return Model(); });
     {
       net::MqttSetting setting;
@@ -50,9 +54,12 @@ class ServerDoctor {
                           .welcome_bytes = welcome_bytes_},
                          probe.get(), clock_);
     }
-    exam_.Check("state", {"configuration"}, [&] { return State(); });
-    exam_.Check("disk", {"model"},
-                [&] { return CheckFolder(flags_.state, DiskBytes(), "--state"); });
+    exam_.Check("state", {"configuration"}, [&] {
+      return service_.Look(
+          {flags_.state}, ServiceView::Use::kWrite, [&] { return State(); },
+          [&] { return CheckCheckpoints(flags_.state, 0, "--state"); });
+    });
+    exam_.Check("disk", {"model"}, [&] { return Disk(); });
     if (flags_.metrics_port != 0) {
       exam_.Check("metrics port", {"configuration"}, [&] { return Metrics(); });
     }
@@ -94,6 +101,7 @@ class ServerDoctor {
     walk_.identity = broker->username;
     walk_.identity_flag = "this server";
     walk_.program = "weft-ps";
+    walk_.service = service_;
     return Good(fmt::format("{}serves job '{}' at {}", file, flags_.job, flags_.broker.broker));
   }
 
@@ -107,8 +115,10 @@ class ServerDoctor {
     if (!units.ok()) return Bad(units.status(), "correct --shard");
     Result<MessageSizes> sizes = ParseSizes(flags_, *layout);
     if (!sizes.ok()) return Bad(sizes.status(), "correct the flag");
-    if (!flags_.init.empty() && access(flags_.init.c_str(), R_OK) != 0) {
-      return Bad("--init " + flags_.init + " cannot be read", "give a safetensors file");
+    if (!flags_.init.empty()) {
+      Finding init = service_.Look({flags_.init}, ServiceView::Use::kRead,
+                                   [&] { return CheckReadable({flags_.init}); });
+      if (init.state != CheckState::kOk) return init;
     }
     sizes_ = *sizes;
     floats_ = layout->Units(units->first, units->last).size();
@@ -139,6 +149,18 @@ class ServerDoctor {
     }
     return Doubtful("a running server has " + flags_.state,
                     "leave it running, or stop it before another is started");
+  }
+
+  // The state's, and the trained model's, whose folder would be missed after days of training only.
+  Finding Disk() {
+    Finding state = CheckFolder(flags_.state, DiskBytes(), "--state");
+    if (state.state != CheckState::kOk || flags_.save.empty()) return state;
+    const std::string above = std::filesystem::path(flags_.save).parent_path().string();
+    const std::string folder = above.empty() ? "." : above;
+    Finding save = service_.Look({folder}, ServiceView::Use::kWrite, [&] {
+      return CheckFolder(folder, static_cast<int64_t>(sizeof(float)) * floats_, "--save");
+    });
+    return save.state == CheckState::kOk ? state : save;
   }
 
   // Two generations of checkpoints with a third while it is written, each with the version before;
@@ -174,6 +196,7 @@ class ServerDoctor {
 
   const ServeFlags& flags_;
   const DoctorArguments& config_;
+  const ServiceView service_;
   const SteadyClock clock_;
   Examination exam_;
   BrokerWalk walk_;

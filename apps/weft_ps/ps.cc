@@ -14,7 +14,8 @@ namespace weft::apps {
 
 int RunPs(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err,
           const Terminal& terminal, const std::atomic<bool>& stop) {
-  const DoctorArguments for_doctor = ReadDoctorArguments(arguments, "/etc/weft/ps.toml");
+  const DoctorArguments for_doctor =
+      ReadDoctorArguments(arguments, {.file = "/etc/weft/ps.toml", .unit = "weft-ps.service"});
   const Result<std::vector<std::string>> all =
       for_doctor.asked ? for_doctor.flags : WithConfigFile(arguments);
   if (!all.ok()) {
