@@ -8,11 +8,13 @@
 #include <filesystem>
 #include <sstream>
 
+#include "apps/doctor/device_checks.h"
 #include "apps/doctor/own_files.h"
 #include "apps/doctor/service_view.h"
 #include "apps/terminal/command_line.h"
 #include "apps/weft_edge/doctor_command.h"
 #include "apps/weft_ps/doctor_command.h"
+#include "core/model/zoo.h"
 #include "tests/doctor/doctor_house.h"
 
 #include <CppUTest/TestHarness.h>
@@ -189,11 +191,15 @@ TEST(DoctorService, AModelIsNotSavedWhereTheServiceMayNotWrite) {
 }
 
 TEST(DoctorService, MoreMemoryThanTheServiceMayTakeIsNotThere) {
-  Install("MemoryMax=1%\n");
-  Diagnosis said =
-      Ask(Alone("synthetic:1x28x28:10:64") + "memory-budget = \"1000GiB\"\n" + "batch = 16384\n");
-  STRCMP_EQUAL("memory", said.Failed().c_str());
-  STRCMP_CONTAINS("the service may take", said.Detail("memory").c_str());
+  Write(root + "/proc/meminfo", "MemTotal:  1000000 kB\nMemAvailable:  900000 kB\n");
+  const model::Graph graph = *model::BuildModel("lenet5");
+  MemoryQuestion question{
+      .batch = 8, .copies = 2, .compute = {.backend = "ref", .threads = 1}, .root = root};
+  CHECK(CheckMemory(graph, question).state == CheckState::kOk);
+  question.service_percent = 1;
+  const Finding finding = CheckMemory(graph, question);
+  CHECK(finding.state == CheckState::kFails);
+  STRCMP_CONTAINS("the service may take 10.2 MB", finding.detail.c_str());
 }
 
 TEST(DoctorService, FilesThatOnlyRootMayReadAreTold) {

@@ -99,7 +99,7 @@ TEST(EdgeBoardSpeed, WhateverAModelTakesTheTimeIsKept) {
   // From boards that take a second for vgg19's image to those that take ten minutes, with models
   // that are up to six times slower or quicker for their work than the one before.
   Rng rng(3);
-  for (int turn = 0; turn < 300; ++turn) {
+  for (int turn = 0; turn < 120; ++turn) {
     report.models.clear();
     board.clock.now_ns = 0;
     FillWith(0.05 * static_cast<double>(1 << rng.Between(0, 9)));
