@@ -43,7 +43,7 @@ void Add(const std::string& value, const std::string& base, std::vector<std::str
   std::istringstream words(value);
   for (std::string word; words >> word;) {
     word.erase(0, word.find_first_not_of("-+"));  // "-": it need not be there
-    to.push_back(base.empty() ? Expanded(word) : base + "/" + word);
+    to.push_back(base.empty() ? Expanded(word) : (fs::path(base) / word).string());
   }
 }
 
@@ -101,8 +101,8 @@ std::optional<ServiceUnit> InstalledUnit(const std::string& name, const std::str
   bool found = false;
   std::map<std::string, fs::path> drop_ins;  // by name, which is their order
   std::error_code error;
-  for (const std::string place : kPlaces) {
-    const fs::path file = root + place + "/" + name;
+  for (const char* place : kPlaces) {
+    const fs::path file = fs::path(root + place) / name;
     if (!found && fs::exists(file, error)) {
       Read(file, unit);
       found = true;
