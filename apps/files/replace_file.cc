@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <system_error>
 
 #include "apps/files/descriptor.h"
@@ -30,6 +31,22 @@ std::string FolderOf(const std::string& path) {
 }
 
 }  // namespace
+
+Status CheckPlace(const std::string& path) {
+  std::error_code ignored;
+  const auto wrong = [&](const std::string& what) {
+    return Status::InvalidInput("cannot write " + path + ": " + what);
+  };
+  if (path.empty()) return wrong("the name is empty");
+  if (std::filesystem::is_directory(path, ignored)) return wrong("that is a folder");
+  const std::filesystem::path above = std::filesystem::path(path).parent_path();
+  const std::string folder = above.empty() ? "." : above.string();
+  if (!std::filesystem::is_directory(folder, ignored)) return wrong(folder + " is not a folder");
+  if (access(folder.c_str(), W_OK) != 0) {
+    return wrong(std::system_category().message(errno) + " in " + folder);
+  }
+  return Status::Ok();
+}
 
 int FileCalls::Open(const std::string& path, int flags) { return open(path.c_str(), flags, 0666); }
 

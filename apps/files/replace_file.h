@@ -38,6 +38,11 @@ inline constexpr std::string_view kUnfinishedSuffix = ".unfinished";
 Status ReplaceFile(const std::string& path, std::span<const std::span<const std::byte>> parts,
                    FileCalls& calls);
 
+// What would keep a file from being written to `path` and can be known now: that it is a folder, or
+// that the folder for it is not there or not ours to write in. A run that takes days asks before it
+// begins.
+Status CheckPlace(const std::string& path);
+
 // Writes all of `bytes` where `fd` stands. 0, or the errno of the call that failed.
 int WriteFully(int fd, std::span<const std::byte> bytes, FileCalls& calls);
 

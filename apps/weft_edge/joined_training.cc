@@ -11,6 +11,7 @@
 
 #include "apps/compute/process_memory.h"
 #include "apps/files/model_weights.h"
+#include "apps/files/replace_file.h"
 #include "apps/files/sha256.h"
 #include "apps/job/job_model.h"
 #include "apps/job/job_question.h"
@@ -42,7 +43,8 @@ class JoinedTraining {
       if (!status.ok()) return status;
     }
     if (Status status = Train(); !status.ok()) return status;
-    return Finish();
+    if (Status status = Finish(); !status.ok()) return status;
+    return written_;
   }
 
  private:
@@ -55,6 +57,12 @@ class JoinedTraining {
     Result<Share> share = ParseShare(flags_.share, "--share");
     if (!share.ok()) return share.status();
     share_ = *share;
+    const std::pair<const char*, const std::string&> places[] = {
+        {"--save", flags_.save}, {"--trace", flags_.trace}, {"--profile-out", flags_.profile_out}};
+    for (const auto& [flag, path] : places) {
+      if (path.empty()) continue;
+      if (Status status = CheckPlace(path); !status.ok()) return status.WithContext(flag);
+    }
     return Status::Ok();
   }
 
@@ -171,7 +179,8 @@ class JoinedTraining {
       }
       for (int64_t& counter : parameters_->counters()) counter = job_.rounds;
     }
-    return WriteFiles(scheduler);
+    written_ = WriteFiles(scheduler);
+    return Status::Ok();
   }
 
   Status Rounds(JobChannel& channel, sched::TransferScheduler& scheduler, RoundDisplay& display) {
@@ -335,6 +344,8 @@ class JoinedTraining {
   bool took_part_ = false;
   int64_t evaluated_ = 0;  // the round before which the model was last measured
   net::SegmentSender::Ledger ledger_;
+  // How it went with the files of what was measured: told at the end, when the model is safe.
+  Status written_;
 };
 
 }  // namespace

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -14,6 +13,7 @@
 #include "apps/data/open_dataset.h"
 #include "apps/files/checkpoint_folder.h"
 #include "apps/files/model_weights.h"
+#include "apps/files/replace_file.h"
 #include "apps/files/sha256.h"
 #include "apps/job/service_manager.h"
 #include "apps/terminal/text.h"
@@ -49,14 +49,7 @@ class LocalTraining {
  private:
   // A run may take days; what would spoil its end is found at its beginning.
   Status CheckPlaces() {
-    const std::filesystem::path above = std::filesystem::path(flags_.save).parent_path();
-    std::error_code ignored;
-    if (std::filesystem::is_directory(flags_.save, ignored)) {
-      return Status::InvalidInput("cannot save to " + flags_.save + ": that is a folder");
-    }
-    if (above.empty() || std::filesystem::is_directory(above, ignored)) return Status::Ok();
-    return Status::InvalidInput("cannot save to " + flags_.save + ": " + above.string() +
-                                " is not a folder");
+    return flags_.save.empty() ? Status::Ok() : CheckPlace(flags_.save).WithContext("--save");
   }
 
   Status OpenData() {

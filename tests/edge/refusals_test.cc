@@ -162,6 +162,23 @@ TEST(EdgeRefusals, APlaceWhereNoWeightsCanBeIsFoundBeforeTraining) {
                (folder.Path("folder") + ": that is a folder").c_str());
 }
 
+// Nobody listens there: had it tried to join, it would not have come back.
+TEST(EdgeRefusals, APlaceWhereAJobCanWriteNothingIsFoundBeforeJoining) {
+  const std::vector<std::string> join = {"train", "--broker", "127.0.0.1:9",
+                                         "--job", "digits",   "--worker",
+                                         "w0",    "--data",   "synthetic:1x28x28:10"};
+  std::filesystem::create_directory(folder.Path("folder"));
+  for (const std::string flag : {"--save", "--trace", "--profile-out"}) {
+    std::vector<std::string> arguments = join;
+    arguments.insert(arguments.end(), {flag, folder.Path("no/file")});
+    CheckRefusal(folder.Type(arguments),
+                 (flag + ": cannot write " + folder.Path("no/file") + ": ").c_str());
+    arguments.back() = folder.Path("folder");
+    CheckRefusal(folder.Type(arguments),
+                 (flag + ": cannot write " + folder.Path("folder") + ": that is a folder").c_str());
+  }
+}
+
 TEST(EdgeRefusals, APlaceWhereNoCheckpointCanBeIsFoundBeforeTraining) {
   WriteAll(folder.Path("file"), "in the way");
   const EdgeAnswer answer = folder.Type(folder.Lenet({"--checkpoint", folder.Path("file/below")}));
