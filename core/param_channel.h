@@ -25,6 +25,8 @@ struct Arrival {
   int64_t bytes = 0;
   int64_t at_ns = 0;     // by the clock of whoever received it
   int64_t heard_ns = 0;  // by our own clock, when we knew
+  // By our own clock, when it was handed to the connection; 0: the other side knows.
+  int64_t sent_ns = 0;
   bool follows = false;  // it was waiting when the one before it was sent: the link was busy since
 };
 

@@ -40,8 +40,8 @@ std::optional<OutgoingSegment> SegmentSender::Next(int64_t now_ns) {
   for (auto& [sequence, sent] : sent_) {
     if (sent.retry_ns > now_ns) continue;
     ++sent.tries;
-    sent.at_ns = now_ns;
     sent.what.segment.follows = false;
+    sent.what.segment.sent_ns = now_ns;
     sent.retry_ns = now_ns + RetryAfter(sent.tries);
     ++ledger_.sent_again;
     return sent.what.segment;
@@ -55,12 +55,12 @@ std::optional<OutgoingSegment> SegmentSender::Next(int64_t now_ns) {
   if (first.was_sent) ++ledger_.sent_again;
   const auto [at, inserted] =
       sent_.emplace(first.segment.sequence, Sent{.what = first,
-                                                 .at_ns = now_ns,
                                                  .alone = on_the_way_ == bytes,
                                                  .retry_ns = now_ns + RetryAfter(1),
                                                  .tries = first.was_sent ? 2 : 1});
   assert(inserted);
   at->second.what.segment.follows = !first.was_sent && first.sends_before < sends_;
+  at->second.what.segment.sent_ns = now_ns;
   ++sends_;
   waiting_.erase(waiting_.begin());
   return at->second.what.segment;
@@ -82,13 +82,13 @@ std::optional<OutgoingSegment> SegmentSender::Acknowledge(uint64_t sequence, int
   }
   // The answer to one that was sent twice may be to either.
   if (at->second.tries == 1) {
-    const int64_t took = now_ns - at->second.at_ns;
+    const int64_t took = now_ns - at->second.what.segment.sent_ns;
     usual_answer_ns_ =
         usual_answer_ns_ == 0 ? took : usual_answer_ns_ + (took - usual_answer_ns_) / 8;
     pace_.Answered({.bytes = Bytes(at->second.what.segment),
                     .alone = at->second.alone,
                     .follows = at->second.what.segment.follows,
-                    .sent_ns = at->second.at_ns,
+                    .sent_ns = at->second.what.segment.sent_ns,
                     .arrived_ns = arrived_ns,
                     .now_ns = now_ns});
   } else {

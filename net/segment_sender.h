@@ -21,6 +21,7 @@ struct OutgoingSegment {
   // Given by the sender.
   uint64_t sequence = 0;
   bool follows = false;  // it was waiting already when the one before it was sent
+  int64_t sent_ns = 0;   // the last time
 };
 
 class SegmentSender {
@@ -90,7 +91,6 @@ class SegmentSender {
   };
   struct Sent {
     Waiting what;
-    int64_t at_ns = 0;
     bool alone = false;    // nothing else was on the way then
     int64_t retry_ns = 0;  // when it is sent again
     int tries = 1;

@@ -149,6 +149,7 @@ void WorkerSession::Handle(Link& link, const Message& message, const Ack& ack) {
              // Of several servers each has a clock of its own.
              .at_ns = links_.size() == 1 ? arrived : now,
              .heard_ns = now,
+             .sent_ns = segment->sent_ns,
              .follows = segment->follows});
   }
 }

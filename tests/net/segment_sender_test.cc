@@ -324,6 +324,16 @@ TEST(SegmentSender, TellsWhatWasWaitingWhenTheOneBeforeLeft) {
   for (const OutgoingSegment& again : TakeAll(sender, 100 * kSecond)) CHECK_FALSE(again.follows);
 }
 
+TEST(SegmentSender, TellsWithTheAnswerWhenItWasLastSent) {
+  SegmentSender sender({.window_bytes = 1000, .segment_bytes = 1000});
+  sender.Queue(Of(0, 4), 0);
+  sender.Queue(Of(4, 8), 0);
+  TakeAll(sender, 5);
+  LONGLONGS_EQUAL(5, sender.Acknowledge(1, 7, 9)->sent_ns);
+  TakeAll(sender, 4 * kSecond);
+  LONGLONGS_EQUAL(4 * kSecond, sender.Acknowledge(2, 5 * kSecond, 5 * kSecond)->sent_ns);
+}
+
 // 1 MB/s and 50 ms there and back: 50 KB fill the way, and what is beyond it waits on it.
 TEST(SegmentSender, KeepsAsMuchOnTheWayAsItTakes) {
   SegmentSender sender({.window_bytes = 400'000, .segment_bytes = 4000});
