@@ -180,6 +180,43 @@ TEST(LinkFit, WhatIsOldIsForgottenWhenEnoughCameSince) {
   CheckWithin(6'250'000, static_cast<double>(fit.Fit()->bytes_per_s), 0.05);
 }
 
+// Of a model of 575 MB, with the other direction busy only in its first half. The sums are exact,
+// but for the first segment of a round, which says nothing.
+TEST(LinkFit, StandsForWholeRoundsHoweverManySegmentsTheyHave) {
+  constexpr int64_t kBytes = 131'072;
+  constexpr int kSegments = 4400;
+  LinkFit fit;
+  int64_t now = 5'000'000'000;
+  for (int round = 0; round < 4; ++round) {
+    for (int i = 0; i < kSegments; ++i) {
+      now += 300 * kUs + (i < kSegments / 2 ? 160 : 80) * kBytes;
+      fit.Add({.bytes = kBytes, .at_ns = now, .follows = i > 0});
+    }
+    fit.EndRound();
+    CheckWithin(300 * kUs + 120 * kBytes, static_cast<double>(fit.Fit()->Of(kBytes)), 0.001);
+  }
+}
+
+// Large ones and small ones in turn, of which some thousands must not leave out one kind.
+TEST(LinkFit, TellsTheFixedCostFromTheRateOfThousandsOfSegments) {
+  std::vector<int64_t> sizes;
+  for (int i = 0; i < 3000; ++i) {
+    sizes.insert(sizes.end(), 8, 100'000);
+    sizes.insert(sizes.end(), 8, 10'000);
+  }
+  const auto cost = FitOf(sizes, [](int64_t t) { return t; }).Fit();
+  CheckWithin(300 * kUs, static_cast<double>(cost->overhead_ns), 0.02);
+  CheckWithin(12'500'000, static_cast<double>(cost->bytes_per_s), 0.01);
+}
+
+TEST(LinkFit, AReconnectInALongRoundDoesNotMatter) {
+  int64_t segments = 0;
+  const auto cost = FitOf(std::vector<int64_t>(4400, 131'072), [&](int64_t t) {
+                      return t + (++segments > 1000 ? 9'000 * kMs : 0);
+                    }).Fit();
+  CheckWithin(300 * kUs + 80 * 131'072, static_cast<double>(cost->Of(131'072)), 0.005);
+}
+
 TEST_GROUP(UnitTimes){};
 
 TEST(UnitTimes, AreMediansAndTheFirstRoundIsOnlyAStopgap) {
