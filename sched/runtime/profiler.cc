@@ -45,7 +45,7 @@ std::optional<CostProfile> Profiler::Profile() const {
   const std::vector<Nanos> backward = times_.Backward();
   for (size_t u = 0; u < units_.size(); ++u) {
     const int64_t bytes = units_[u].bytes;
-    const int64_t more_messages = bytes / message_bytes_;
+    const int64_t more_messages = MoreMessages(bytes);
     profile.units.push_back(
         {.name = units_[u].name,
          .bytes = bytes,
@@ -55,6 +55,30 @@ std::optional<CostProfile> Profiler::Profile() const {
          .push_ns = TransferNs(bytes, up->bytes_per_s) + more_messages * up->overhead_ns});
   }
   if (!Validate(profile).ok()) return std::nullopt;
+  return profile;
+}
+
+std::optional<CostProfile> Profiler::ProfileOf(const IterationPlan& plan) const {
+  std::optional<CostProfile> profile = Profile();
+  if (!profile || plan.weave) return profile;
+  const auto pay = [&](int first, int end, Nanos UnitCost::*ns, Nanos overhead) {
+    int64_t bytes = 0;
+    int64_t paid = 0;
+    for (int u = first; u < end; ++u) {
+      const int64_t own = units_[static_cast<size_t>(u)].bytes;
+      bytes += own;
+      paid += MoreMessages(own);
+    }
+    profile->units[static_cast<size_t>(first)].*ns += (MoreMessages(bytes) - paid) * overhead;
+  };
+  const Cuts& pulls = plan.forward.cuts;
+  for (size_t i = 1; i < pulls.size(); ++i) {
+    pay(pulls[i - 1], pulls[i], &UnitCost::pull_ns, profile->pull_overhead_ns);
+  }
+  const Cuts pushes = Reversed(plan.backward.cuts);  // as units come
+  for (size_t i = 1; i < pushes.size(); ++i) {
+    pay(pushes[i - 1], pushes[i], &UnitCost::push_ns, profile->push_overhead_ns);
+  }
   return profile;
 }
 

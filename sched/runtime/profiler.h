@@ -9,6 +9,7 @@
 
 #include "sched/runtime/link_fit.h"
 #include "sched/runtime/unit_times.h"
+#include "sched/strategy.h"
 
 namespace weft::sched {
 
@@ -30,10 +31,16 @@ class Profiler {
   Nanos round_trip_ns() const { return round_trip_ns_; }
   int64_t rounds() const { return times_.rounds(); }
 
-  // Nullopt: not enough has been seen of the link or of the training.
+  // Nullopt: not enough has been seen of the link or of the training. Each unit pays for the
+  // messages that it needs beyond the first, as if it travelled alone.
   std::optional<CostProfile> Profile() const;
+  // The same for what `plan` cuts: small units that travel together can be more than one message,
+  // which none of them is alone. Slices, which lie across units, pay as their units do.
+  std::optional<CostProfile> ProfileOf(const IterationPlan& plan) const;
 
  private:
+  int64_t MoreMessages(int64_t bytes) const { return bytes > 0 ? (bytes - 1) / message_bytes_ : 0; }
+
   const std::vector<Unit> units_;
   const int64_t message_bytes_;
   UnitTimes times_;

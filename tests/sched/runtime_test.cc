@@ -217,6 +217,42 @@ TEST(LinkFit, AReconnectInALongRoundDoesNotMatter) {
   CheckWithin(300 * kUs + 80 * 131'072, static_cast<double>(cost->Of(131'072)), 0.005);
 }
 
+TEST_GROUP(Profiler){};
+
+// Units of 1000, 1001 and three of 400 bytes, in messages of 1000, over a link of 300 us and 80 ns
+// a byte.
+TEST(Profiler, EachUnitPaysForItsMessagesAndSmallOnesTogetherForTheirs) {
+  Profiler profiler({{"a", 1000}, {"b", 1001}, {"c", 400}, {"d", 400}, {"e", 400}, {"f", 0}}, 1000);
+  int64_t now = 0;
+  for (const int64_t bytes : ManySizes(100)) {
+    now += 300 * kUs + 80 * bytes;
+    for (const bool up : {false, true}) {
+      profiler.Add({.up = up, .bytes = bytes, .at_ns = now, .follows = true});
+    }
+  }
+  profiler.EndRound(std::vector<Nanos>(6, kMs), std::vector<Nanos>(6, kMs), 0);
+  const CostProfile profile = *profiler.Profile();
+  const Nanos more = profile.push_overhead_ns;
+  CheckWithin(300 * kUs, static_cast<double>(more), 0.02);
+  const int64_t rate = profiler.up()->bytes_per_s;
+  LONGLONGS_EQUAL(TransferNs(1000, rate), profile.units[0].push_ns);
+  LONGLONGS_EQUAL(TransferNs(1001, rate) + more, profile.units[1].push_ns);
+  LONGLONGS_EQUAL(TransferNs(400, rate), profile.units[2].pull_ns);
+  LONGLONGS_EQUAL(0, profile.units[5].pull_ns);
+
+  // Pulled as 1000, 1001 + 400 and 800 bytes: b pays for the second message of its segment anyway.
+  // Pushed as c to f, 1200 bytes and so two messages, and a and b, 2001 bytes and three.
+  const IterationPlan plan{.strategy = Strategy::kDynacomm,
+                           .forward = {.cuts = {0, 1, 3, 6}},
+                           .backward = {.cuts = {0, 4, 6}}};
+  const CostProfile cut = *profiler.ProfileOf(plan);
+  for (size_t u = 0; u < 6; ++u) {
+    LONGLONGS_EQUAL(profile.units[u].pull_ns, cut.units[u].pull_ns);
+    const Nanos together = u == 0 || u == 2 ? more : 0;
+    LONGLONGS_EQUAL(profile.units[u].push_ns + together, cut.units[u].push_ns);
+  }
+}
+
 TEST_GROUP(UnitTimes){};
 
 TEST(UnitTimes, AreMediansAndTheFirstRoundIsOnlyAStopgap) {
