@@ -88,6 +88,13 @@ IterationPlan PlanWeaveIteration(const CostProfile& profile, std::span<const int
   return segments.iteration_ns < slices.iteration_ns ? segments : slices;
 }
 
+// With one worker.
+SimReport Rounds(const CostProfile& profile, const IterationPlan& plan, int rounds) {
+  IterationPlan now = plan;
+  if (plan.weave) now.weave->slices = SlicesEndingAt(profile, EndsOf(plan.weave->slices));
+  return Simulate(profile, ScheduleOf(profile, now), {.rounds = rounds});
+}
+
 constexpr std::pair<Strategy, std::string_view> kNames[] = {
     {Strategy::kSequential, "sequential"},
     {Strategy::kLayerByLayer, "lbl"},
@@ -151,13 +158,30 @@ Nanos IterationNs(const CostProfile& profile, const IterationPlan& plan) {
     Price(profile, priced);
     return priced.iteration_ns;
   }
-  return PredictRounds(profile, plan, JobSetting{}.rounds).iteration_ns;
+  return Rounds(profile, plan, JobSetting{}.rounds).iteration_ns;
 }
 
-SimReport PredictRounds(const CostProfile& profile, const IterationPlan& plan, int rounds) {
-  IterationPlan now = plan;
-  if (plan.weave) now.weave->slices = SlicesEndingAt(profile, EndsOf(plan.weave->slices));
-  return Simulate(profile, ScheduleOf(profile, now), {.rounds = rounds});
+std::vector<Span> PredictRound(const CostProfile& profile, const IterationPlan& plan) {
+  const int rounds = JobSetting{}.rounds;  // by then it has settled
+  const SimReport report = Rounds(profile, plan, rounds);
+  const auto backward_end = [&](int round) {
+    Nanos end = 0;
+    for (const Span& span : report.timeline) {
+      if (span.lane == Lane::kBackward && span.round == round) end = std::max(end, span.end_ns);
+    }
+    return end;
+  };
+  const Nanos begin = backward_end(rounds - 2);
+  const Nanos end = backward_end(rounds - 1);
+  std::vector<Span> spans;
+  for (Span span : report.timeline) {
+    if (span.end_ns <= begin || span.begin_ns >= end) continue;
+    span.begin_ns = std::max(span.begin_ns, begin) - begin;
+    span.end_ns = std::min(span.end_ns, end) - begin;
+    span.round -= rounds - 1;
+    spans.push_back(span);
+  }
+  return spans;
 }
 
 Schedule ScheduleOf(const CostProfile& profile, const IterationPlan& plan) {

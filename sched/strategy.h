@@ -51,8 +51,9 @@ Result<IterationPlan> PlanIteration(Strategy strategy, const CostProfile& profil
 // What `plan`, made for another profile of the same units, takes with this one.
 Nanos IterationNs(const CostProfile& profile, const IterationPlan& plan);
 
-// `rounds` of it, simulated with one worker.
-SimReport PredictRounds(const CostProfile& profile, const IterationPlan& plan, int rounds);
+// What happens in one round of it, from the end of one backward, at 0, to that of the next; spans
+// of that round are of round 0.
+std::vector<Span> PredictRound(const CostProfile& profile, const IterationPlan& plan);
 
 // The messages of `plan`, for the simulator.
 Schedule ScheduleOf(const CostProfile& profile, const IterationPlan& plan);

@@ -44,11 +44,17 @@ json Named(const char* what, int process, int thread, const std::string& name) {
 }  // namespace
 
 Status WriteTrace(const std::string& path, const std::vector<TraceTrack>& tracks) {
-  json events = json::array();
+  std::ofstream file(path);
+  file << R"({"displayTimeUnit":"ms","traceEvents":[)";
+  const char* separator = "\n";
+  const auto add = [&](const json& event) {
+    file << separator << event;
+    separator = ",\n";
+  };
   for (size_t t = 0; t < tracks.size(); ++t) {
     const TraceTrack& track = tracks[t];
     const int process = static_cast<int>(t) + 1;
-    events.push_back(Named("process_name", process, 0, track.name));
+    add(Named("process_name", process, 0, track.name));
     for (Lane lane : {Lane::kForward, Lane::kPush, Lane::kPull, Lane::kPlan}) {
       const bool shown =
           lane != Lane::kPlan || std::ranges::any_of(track.timeline, [](const Span& span) {
@@ -56,7 +62,7 @@ Status WriteTrace(const std::string& path, const std::vector<TraceTrack>& tracks
           });
       if (!shown) continue;
       const LaneTag tag = TagOf(lane);
-      events.push_back(Named("thread_name", process, tag.thread, tag.thread_name));
+      add(Named("thread_name", process, tag.thread, tag.thread_name));
     }
     for (const Span& span : track.timeline) {
       const LaneTag tag = TagOf(span.lane);
@@ -69,21 +75,20 @@ Status WriteTrace(const std::string& path, const std::vector<TraceTrack>& tracks
         if (span.last_unit != span.first_unit) units += ".." + name_of(span.last_unit);
       }
       // Microseconds, as the format wants; the fraction keeps the nanoseconds.
-      events.push_back({{"ph", "X"},
-                        {"name", fmt::format("{} {}", tag.verb, units)},
-                        {"cat", tag.verb},
-                        {"pid", process},
-                        {"tid", tag.thread},
-                        {"ts", static_cast<double>(span.begin_ns) / 1000},
-                        {"dur", static_cast<double>(span.end_ns - span.begin_ns) / 1000},
-                        {"args",
-                         {{"round", span.round},
-                          {"first_unit", span.first_unit},
-                          {"last_unit", span.last_unit}}}});
+      add({{"ph", "X"},
+           {"name", fmt::format("{} {}", tag.verb, units)},
+           {"cat", tag.verb},
+           {"pid", process},
+           {"tid", tag.thread},
+           {"ts", static_cast<double>(span.begin_ns) / 1000},
+           {"dur", static_cast<double>(span.end_ns - span.begin_ns) / 1000},
+           {"args",
+            {{"round", span.round},
+             {"first_unit", span.first_unit},
+             {"last_unit", span.last_unit}}}});
     }
   }
-  std::ofstream file(path);
-  file << json{{"displayTimeUnit", "ms"}, {"traceEvents", events}} << "\n";
+  file << "\n]}\n";
   file.close();
   if (!file) {
     return Status::Unavailable("cannot write '" + path + "'; is the folder there and writable?");

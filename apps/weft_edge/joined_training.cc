@@ -16,8 +16,8 @@
 #include "apps/job/job_model.h"
 #include "apps/job/job_question.h"
 #include "apps/job/running_mark.h"
+#include "apps/profile/job_trace.h"
 #include "apps/profile/profile_file.h"
-#include "apps/profile/trace_file.h"
 #include "apps/weft_edge/job_channel.h"
 #include "apps/weft_edge/real_compute.h"
 #include "apps/weft_edge/replayed_compute.h"
@@ -156,7 +156,7 @@ class JoinedTraining {
         {.strategy = strategy_,
          .replan_rounds = std::max<int64_t>(1, job_.replan_rounds),
          .message_bytes = static_cast<int64_t>(std::min<uint64_t>(job_.segment_bytes, INT64_MAX)),
-         .keep_timeline = !flags_.trace.empty()},
+         .keep_rounds = flags_.trace.empty() ? size_t{0} : kTracedRounds},
         compute_->Units(), channel, clock_);
     RoundDisplay display(console_, {.json = flags_.json,
                                     .rounds = job_.rounds,
@@ -229,38 +229,23 @@ class JoinedTraining {
     return Status::Ok();
   }
 
-  // What was measured, where it was asked for.
+  // What was measured, where it was asked for; of two failures the first.
   Status WriteFiles(const sched::TransferScheduler& scheduler) {
+    Status status;
     const std::optional<sched::CostProfile> profile = scheduler.profile();
     if (!flags_.profile_out.empty()) {
-      if (!profile) {
+      if (profile) {
+        status = WriteProfileFile(flags_.profile_out, *profile);
+      } else {
         console_.log.Warning("no profile was written: too little has crossed the link to fit one");
-      } else if (Status status = WriteProfileFile(flags_.profile_out, *profile); !status.ok()) {
-        return status;
       }
     }
-    if (flags_.trace.empty()) return Status::Ok();
+    if (flags_.trace.empty()) return status;
     sched::CostProfile names;
     for (const net::WireUnit& unit : layout_->units()) names.units.push_back({.name = unit.name});
-    std::vector<TraceTrack> tracks = {
-        {fmt::format("{} {} as it went", worker_.worker, job_.strategy), scheduler.timeline(),
-         names.units}};
-    // Beside it, the same number of rounds as the last plan and profile would have them.
-    sched::SimReport predicted;
-    if (profile) {
-      const int rounds = static_cast<int>(std::clamp<int64_t>(job_.rounds, 4, 50));
-      predicted = sched::PredictRounds(*profile, scheduler.plan(), rounds);
-      if (!scheduler.timeline().empty() && !predicted.timeline.empty()) {
-        const sched::Nanos shift = scheduler.timeline().front().begin_ns;
-        for (sched::Span& span : predicted.timeline) {
-          span.begin_ns += shift;
-          span.end_ns += shift;
-        }
-      }
-      tracks.push_back({fmt::format("{} {} as predicted", worker_.worker, job_.strategy),
-                        predicted.timeline, names.units});
-    }
-    return WriteTrace(flags_.trace, tracks);
+    const Status traced = WriteJobTrace(flags_.trace, worker_.worker + " " + job_.strategy,
+                                        scheduler.trace(), names.units);
+    return status.ok() ? traced : status;
   }
 
   // Whoever stops a device while it waits or trains has not met a failure.

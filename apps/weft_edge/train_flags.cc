@@ -23,7 +23,8 @@ void AddTrainFlags(CLI::App& command, TrainFlags& flags) {
                   "real, or replay:PROFILE to sleep a profile's times while all else is real")
       ->capture_default_str();
   command.add_option("--trace", flags.trace,
-                     "Write a timeline for Perfetto: what was done when, and what was predicted");
+                     "Write a timeline of the last " + std::to_string(kTracedRounds) +
+                         " rounds for Perfetto: what was done when, and what was predicted");
   command.add_option("--profile-out", flags.profile_out,
                      "Write what units and link cost, for `weft plan --profile`");
   command.add_option("--model", flags.model, "Alone: model of the zoo; `weft model` lists them");

@@ -14,6 +14,9 @@ class App;
 
 namespace weft::apps {
 
+// How many rounds --trace shows, the last ones.
+inline constexpr size_t kTracedRounds = 50;
+
 // What `weft-edge train` was told. Empty strings and zeros mean "not given".
 struct TrainFlags {
   bool local = false;

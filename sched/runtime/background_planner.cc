@@ -19,36 +19,50 @@ BackgroundPlanner::~BackgroundPlanner() {
   thread_.join();
 }
 
-void BackgroundPlanner::Start(const CostProfile& profile, std::vector<int64_t> places) {
-  assert(!busy_);
-  busy_ = true;
+void BackgroundPlanner::Start(Wanted wanted) {
   {
     const std::lock_guard<std::mutex> lock(mu_);
-    wanted_ = {.profile = profile, .places = std::move(places)};
+    assert(!wanted_ && !working_ && !made_);
+    wanted_ = std::move(wanted);
   }
   changed_.notify_all();
 }
 
-std::optional<BackgroundPlanner::Made> BackgroundPlanner::Take() {
-  if (!busy_) return std::nullopt;
+bool BackgroundPlanner::busy() {
   const std::lock_guard<std::mutex> lock(mu_);
-  if (made_) busy_ = false;
+  return wanted_ || working_ || made_;
+}
+
+std::optional<Nanos> BackgroundPlanner::TakePrice() {
+  const std::lock_guard<std::mutex> lock(mu_);
+  return std::exchange(price_, std::nullopt);
+}
+
+std::optional<BackgroundPlanner::Made> BackgroundPlanner::Take() {
+  const std::lock_guard<std::mutex> lock(mu_);
   return std::exchange(made_, std::nullopt);
 }
 
 void BackgroundPlanner::Work() {
+  std::unique_lock<std::mutex> lock(mu_);
   for (;;) {
-    Wanted wanted;
-    {
-      std::unique_lock<std::mutex> lock(mu_);
-      changed_.wait(lock, [&] { return stop_ || wanted_; });
-      if (stop_) return;
-      wanted = *std::exchange(wanted_, std::nullopt);
+    working_ = false;
+    changed_.wait(lock, [&] { return stop_ || wanted_; });
+    if (stop_) return;
+    const Wanted wanted = *std::exchange(wanted_, std::nullopt);
+    working_ = true;
+    if (wanted.in_force) {
+      lock.unlock();
+      const Nanos price = IterationNs(wanted.profile, *wanted.in_force);
+      lock.lock();
+      price_ = price;
     }
+    if (!wanted.plan) continue;
+    lock.unlock();
     Made made{.begin_ns = clock_.NowNs()};
     made.plan = PlanIteration(Strategy::kWeave, wanted.profile, wanted.places).value();
     made.end_ns = clock_.NowNs();
-    const std::lock_guard<std::mutex> lock(mu_);
+    lock.lock();
     made_ = std::move(made);
   }
 }

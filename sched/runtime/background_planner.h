@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes weave's plans on a thread of its own: the search for slice sizes takes longer than an idle
-// window may last, and a plan that is a round late is no worse than none.
+// Simulates weave on a thread of its own: what the plan in force should take, which is quick, and
+// new plans. The search for their slice sizes takes longer than an idle window may last, and a plan
+// that is a round late is no worse than none.
 #pragma once
 
 #include <condition_variable>
@@ -24,10 +25,19 @@ class BackgroundPlanner {
 
   // Thread of the following: the owner's.
 
-  // Only when it is not busy. As PlanIteration.
-  void Start(const CostProfile& profile, std::vector<int64_t> places);
-  // From Start until its plan was taken.
-  bool busy() const { return busy_; }
+  struct Wanted {
+    CostProfile profile = {};
+    std::optional<IterationPlan> in_force = {};  // to be priced, first of all
+    bool plan = false;                           // then another is made
+    std::vector<int64_t> places = {};            // as PlanIteration's
+  };
+  // Only when it is not busy.
+  void Start(Wanted wanted);
+  // It has something to do, or a plan that was not taken.
+  bool busy();
+  // What the plan in force takes by the last profile for which that was found out; once for each.
+  // Does not wait.
+  std::optional<Nanos> TakePrice();
 
   struct Made {
     IterationPlan plan = {};
@@ -38,20 +48,17 @@ class BackgroundPlanner {
   std::optional<Made> Take();
 
  private:
-  struct Wanted {
-    CostProfile profile = {};
-    std::vector<int64_t> places = {};
-  };
   void Work();
 
   const Clock& clock_;
-  bool busy_ = false;  // the owner's
   std::mutex mu_;
   std::condition_variable changed_;
-  std::optional<Wanted> wanted_;  // guarded by mu_
-  std::optional<Made> made_;      // guarded by mu_
-  bool stop_ = false;             // guarded by mu_
-  std::thread thread_;            // last: it uses the others
+  std::optional<Wanted> wanted_;  // guarded by mu_, as all before thread_
+  bool working_ = false;
+  std::optional<Nanos> price_;
+  std::optional<Made> made_;
+  bool stop_ = false;
+  std::thread thread_;  // last: it uses the others
 };
 
 }  // namespace weft::sched

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "sched/baselines.h"
 #include "sched/runtime/background_planner.h"
@@ -124,18 +125,63 @@ void TransferScheduler::EndStep() {
   const Nanos now = clock_.NowNs();
   TakeArrivals();
   profiler_.EndRound(forward_ns_, backward_ns_, channel_.round_trip_ns());
-  TakeMadePlan();
-  if (const std::optional<CostProfile> profile = profiler_.Profile();
-      profile && WantsPlan(*profile)) {
+  TakePrice();
+  // Slices of the next version are here already, so what weave plans from here on comes too late
+  // for the next round.
+  std::optional<Expectation> next;
+  if (planner_) {
+    next = Expected();
+    TakeMadePlan();
+  }
+  Plan();
+  if (!planner_) next = Expected();
+  Report(now);
+  expected_ = std::move(next);
+}
+
+void TransferScheduler::TakePrice() {
+  if (!planner_) return;
+  const std::optional<Nanos> price = planner_->TakePrice();
+  if (price && expected_ && expected_->plan_number == priced_plan_) {
+    expected_->iteration_ns = *price;
+  }
+}
+
+void TransferScheduler::Plan() {
+  const std::optional<CostProfile> profile = profiler_.Profile();
+  if (!profile || (planner_ && planner_->busy())) return;
+  const bool plans = WantsPlan(*profile);
+  if (plans) {
     planned_for_ = profile;
     planned_round_ = round_;
-    if (planner_) {
-      planner_->Start(*profile, SlicePlaces());
-    } else if (!IsFixed(setting_.strategy)) {
-      PlanPulls(*profile);
-    }
   }
-  Report(now);
+  if (planner_) {
+    const bool prices = plan_.iteration_ns > 0;
+    planner_->Start({.profile = *profile,
+                     .in_force = prices ? std::optional(plan_) : std::nullopt,
+                     .plan = plans,
+                     .places = plans ? SlicePlaces() : std::vector<int64_t>()});
+    priced_plan_ = plan_number_;
+  } else if (plans && !IsFixed(setting_.strategy)) {
+    PlanPulls(*profile);
+  }
+}
+
+std::optional<Expectation> TransferScheduler::Expected() const {
+  const std::optional<CostProfile> profile = profiler_.ProfileOf(plan_);
+  if (!profile) return std::nullopt;
+  Expectation next{.profile = *profile,
+                   .plan = plan_,
+                   .plan_number = plan_number_,
+                   .bound_ns = IterationBound(*profile)};
+  if (!planner_) {
+    next.iteration_ns = IterationNs(*profile, plan_);
+  } else {
+    // Until its price by this profile is there.
+    const bool priced = expected_ && expected_->plan_number == plan_number_;
+    next.iteration_ns = priced ? expected_->iteration_ns : plan_.iteration_ns;
+  }
+  return next;
 }
 
 std::vector<int64_t> TransferScheduler::SlicePlaces() const {
@@ -145,7 +191,6 @@ std::vector<int64_t> TransferScheduler::SlicePlaces() const {
 }
 
 bool TransferScheduler::WantsPlan(const CostProfile& now) const {
-  if (planner_ && planner_->busy()) return false;
   if (!planned_for_) return profiler_.rounds() >= kFirstPlanAfter;
   return round_ - planned_round_ >= setting_.replan_rounds || Change(*planned_for_, now) > kMoved;
 }
@@ -184,23 +229,47 @@ void TransferScheduler::TakeMadePlan() {
 
 void TransferScheduler::UsePlan() {
   planned_ = true;
+  ++plan_number_;
   channel_.Use(TransfersOf(sizes_, plan_));
 }
 
 void TransferScheduler::AddSpan(Lane lane, int first_unit, int last_unit, Nanos begin_ns,
                                 Nanos end_ns) {
-  timeline_.push_back({.lane = lane,
-                       .round = static_cast<int>(round_),
-                       .first_unit = first_unit + 1,
-                       .last_unit = last_unit + 1,
-                       .begin_ns = begin_ns,
-                       .end_ns = end_ns});
+  spans_.push_back({.lane = lane,
+                    .round = static_cast<int>(round_),
+                    .first_unit = first_unit + 1,
+                    .last_unit = last_unit + 1,
+                    .begin_ns = begin_ns,
+                    .end_ns = end_ns});
 }
 
 void TransferScheduler::TakeArrivals() {
   arrivals_.clear();
   channel_.TakeArrivals(arrivals_);
   for (const Arrival& arrival : arrivals_) profiler_.Add(arrival);
+}
+
+// As this end of the link has them. A gradient had the line from when it was handed over, or from
+// when the one before it was through, and was through half a round trip before it arrived. Of
+// parameters only the arrival is known here: they had the line since the arrival before, or for as
+// long as the link takes for so many bytes.
+void TransferScheduler::AddTransfers() {
+  const auto unit_at = [&](int64_t place) {
+    const auto end = std::upper_bound(ends_.begin(), ends_.end(), place);
+    return static_cast<int>(std::min(end, ends_.end() - 1) - ends_.begin());
+  };
+  for (const Arrival& arrival : arrivals_) {
+    const std::optional<LinkCost> cost = arrival.up ? profiler_.up() : profiler_.down();
+    Nanos& line = arrival.up ? line_up_ns_ : line_down_ns_;
+    const Nanos through = arrival.heard_ns - (arrival.up ? profiler_.round_trip_ns() : 0);
+    const Nanos entered =
+        arrival.sent_ns > 0 ? arrival.sent_ns : through - (cost ? cost->Of(arrival.bytes) : 0);
+    const Nanos begin = std::max(line, entered);
+    line = std::max(begin, through);
+    const int64_t last = arrival.begin + arrival.bytes / static_cast<int64_t>(sizeof(float)) - 1;
+    AddSpan(arrival.up ? Lane::kPush : Lane::kPull, unit_at(arrival.begin), unit_at(last), begin,
+            line);
+  }
 }
 
 void TransferScheduler::Report(Nanos now) {
@@ -211,28 +280,21 @@ void TransferScheduler::Report(Nanos now) {
              .down = profiler_.down(),
              .round_trip_ns = profiler_.round_trip_ns()};
   planned_ = false;
-  const auto unit_at = [&](int64_t place) {
-    const auto end = std::upper_bound(ends_.begin(), ends_.end(), place);
-    return static_cast<int>(std::min(end, ends_.end() - 1) - ends_.begin());
-  };
-  for (const Arrival& arrival : arrivals_) {
-    const std::optional<LinkCost>& cost = arrival.up ? report_.up : report_.down;
-    const int64_t last = arrival.begin + arrival.bytes / static_cast<int64_t>(sizeof(float)) - 1;
-    const Nanos end = arrival.heard_ns - (arrival.up ? report_.round_trip_ns / 2 : 0);
-    AddSpan(arrival.up ? Lane::kPush : Lane::kPull, unit_at(arrival.begin), unit_at(last),
-            end - (cost ? cost->Of(arrival.bytes) : 0), end);
-  }
-  report_.portions = PortionsOf(std::span(timeline_).subspan(window_begin_), last_end_ns_, now);
   const bool unplanned = setting_.strategy == Strategy::kWeave && plan_.iteration_ns == 0;
   report_.push_segments = unplanned ? static_cast<int>(SlicePlaces().size()) : PushSegments(plan_);
   report_.pull_segments = unplanned ? report_.push_segments : PullSegments(plan_);
-  if (const std::optional<CostProfile> profile = profiler_.Profile()) {
-    report_.bound_ns = IterationBound(*profile);
-    report_.predicted_ns =
-        plan_.weave || unplanned ? plan_.iteration_ns : IterationNs(*profile, plan_);
+  if (expected_) {
+    report_.predicted_ns = expected_->iteration_ns;
+    report_.bound_ns = expected_->bound_ns;
   }
-  if (!setting_.keep_timeline) timeline_.clear();
-  window_begin_ = timeline_.size();
+  AddTransfers();
+  report_.portions = PortionsOf(spans_, last_end_ns_, now);
+  trace_.push_back({.round = round_,
+                    .begin_ns = last_end_ns_,
+                    .end_ns = now,
+                    .spans = std::exchange(spans_, {}),
+                    .expected = std::move(expected_)});
+  if (trace_.size() > setting_.keep_rounds) trace_.pop_front();
   last_end_ns_ = now;
 }
 

@@ -5,6 +5,7 @@
 // leaving, the pushes while waiting for the first unit's parameters.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,6 +23,15 @@ namespace weft::sched {
 
 class BackgroundPlanner;
 
+// What a round is expected to be, by what was known when the one before it ended.
+struct Expectation {
+  CostProfile profile = {};
+  IterationPlan plan = {};  // in force in this round
+  int64_t plan_number = 0;
+  Nanos iteration_ns = 0;  // that it takes; 0: weave has no plan yet
+  Nanos bound_ns = 0;      // that no plan could beat
+};
+
 // From the end of one backward to the end of the next.
 struct RoundReport {
   int64_t round = 0;
@@ -30,13 +40,21 @@ struct RoundReport {
   bool planned = false;  // another plan holds from here on
   int push_segments = 0;
   int pull_segments = 0;
-  // What the present plan should take by the present profile, and what no plan could beat; 0: no
-  // profile yet.
+  // As it was expected; 0: too little was known.
   Nanos predicted_ns = 0;
   Nanos bound_ns = 0;
   std::optional<LinkCost> up = {};
   std::optional<LinkCost> down = {};
   Nanos round_trip_ns = 0;
+};
+
+// What was done when, and what was expected.
+struct RoundTrace {
+  int64_t round = 0;
+  Nanos begin_ns = 0;  // the end of the backward before
+  Nanos end_ns = 0;
+  std::vector<Span> spans = {};
+  std::optional<Expectation> expected = {};
 };
 
 class TransferScheduler final : public StepHooks {
@@ -45,7 +63,7 @@ class TransferScheduler final : public StepHooks {
     Strategy strategy = Strategy::kWeave;
     int64_t replan_rounds = 50;  // a plan is made anew at least so often
     int64_t message_bytes = 0;   // larger segments travel as several messages
-    bool keep_timeline = false;  // all of it, not just the last round's
+    size_t keep_rounds = 0;      // of the trace
   };
   // Where a unit lies in the network; borrowed.
   struct Unit {
@@ -71,8 +89,9 @@ class TransferScheduler final : public StepHooks {
   // Of the last step that was not abandoned.
   const RoundReport& report() const { return report_; }
   std::optional<CostProfile> profile() const { return profiler_.Profile(); }
-  // The last round's, or with keep_timeline everything's.
-  const std::vector<Span>& timeline() const { return timeline_; }
+  // Of the last rounds, the oldest first. A push lasts from when it was handed to the connection, a
+  // pull for as long as the fitted link takes, each not before the end of the one before it.
+  const std::deque<RoundTrace>& trace() const { return trace_; }
   const IterationPlan& plan() const { return plan_; }
 
  private:
@@ -87,6 +106,11 @@ class TransferScheduler final : public StepHooks {
   void UsePlan();
   void AddSpan(Lane lane, int first_unit, int last_unit, Nanos begin_ns, Nanos end_ns);
   void TakeArrivals();
+  void AddTransfers();
+  void TakePrice();
+  void Plan();
+  // What can be said of the next round.
+  std::optional<Expectation> Expected() const;
   void Report(Nanos now);
 
   // Fixed after construction.
@@ -113,13 +137,19 @@ class TransferScheduler final : public StepHooks {
   std::optional<CostProfile> planned_for_;    // the profile that plan_ was made for
   std::optional<CostProfile> push_plan_due_;  // for the pushes, while waiting for parameters
   int64_t planned_round_ = 0;
+  int64_t plan_number_ = 0;
+  int64_t priced_plan_ = 0;  // that the planner was given
   bool planned_ = false;  // since the last report
 
+  // What is known of the present round, and how it goes.
+  std::optional<Expectation> expected_;
   std::vector<Arrival> arrivals_;
-  std::vector<Span> timeline_;
-  size_t window_begin_ = 0;  // in timeline_: of the present round
+  std::vector<Span> spans_;
+  Nanos line_up_ns_ = 0;  // until when each was taken
+  Nanos line_down_ns_ = 0;
   Nanos last_end_ns_ = 0;
   RoundReport report_;
+  std::deque<RoundTrace> trace_;
 };
 
 }  // namespace weft::sched

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A worker's link to a server that sums in no time, with a clock that moves when something takes
-// time: pushes leave in the order of their turns, and when the last has arrived all pulls set out.
+// time. Segments leave in the order of their turns, cut into messages. What comes back sets out
+// when everything has arrived, or, by slices, each as soon as its own gradients have, and what is
+// needed first overtakes the rest.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "core/clock.h"
@@ -39,32 +43,25 @@ class VirtualLink final : public ParamChannel {
   bool TakeUnit(int unit, std::span<float>, std::span<float>) override {
     if (gone) return false;
     if (unit == 0) Deliver();
-    const auto last = std::lower_bound(plan_.pull_ends.begin(), plan_.pull_ends.end(),
-                                       ends_[static_cast<size_t>(unit) + 1]);
-    const auto at = pulled_.find(*last);
-    if (at != pulled_.end()) clock_.now = std::max(clock_.now, at->second);
+    const auto u = static_cast<size_t>(unit);
+    for (const auto& [range, at] : pulled_) {
+      const bool touches = range.first < ends_[u + 1] && range.second > ends_[u];
+      if (touches) clock_.now = std::max(clock_.now, at);
+    }
     return true;
   }
 
   void Release(int unit, std::span<const float>, std::span<const float>) override {
+    SendUntil(clock_.now);
     released_[static_cast<size_t>(unit)] = true;
     int64_t begin = 0;
     for (size_t i = 0; i < plan_.push_ends.size(); ++i) {
-      const int64_t end = plan_.push_ends[i];
-      if (!pushed_.contains(end) && Released(begin, end)) {
-        const bool busy = line_up_ > clock_.now;
-        const int64_t bytes = 4 * (end - begin);
-        line_up_ = std::max(line_up_, clock_.now) + cost.Of(bytes);
-        pushed_[end] = line_up_ + one_way_ns_;
-        // The server's clock is another one.
-        arrivals_.push_back({.up = true,
-                             .begin = begin,
-                             .bytes = bytes,
-                             .at_ns = line_up_ + 77'000'000'000,
-                             .heard_ns = line_up_ + 2 * one_way_ns_,
-                             .follows = busy});
-      }
-      begin = end;
+      const Range range(begin, plan_.push_ends[i]);
+      begin = range.second;
+      if (queued_.contains(range) || !Released(range)) continue;
+      queued_.insert(range);
+      const int64_t turn = plan_.push_turns.empty() ? 0 : plan_.push_turns[i];
+      waiting_.insert({.turn = turn, .range = range, .ready_ns = clock_.now});
     }
   }
 
@@ -83,41 +80,90 @@ class VirtualLink final : public ParamChannel {
   const TransferPlan& plan() const { return plan_; }
 
   Cost cost;
+  int64_t message_bytes = 1 << 30;
+  bool by_slices = false;
   bool gone = false;
   std::vector<int64_t> slice_ends = {};
   int plans = 0;
 
  private:
-  bool Released(int64_t begin, int64_t end) const {
+  using Range = std::pair<int64_t, int64_t>;  // of floats
+  struct Waiting {
+    int64_t turn = 0;
+    Range range = {};
+    int64_t ready_ns = 0;
+
+    bool operator<(const Waiting& other) const {
+      return std::pair(turn, range) < std::pair(other.turn, other.range);
+    }
+  };
+
+  bool Released(const Range& range) const {
     for (size_t unit = 0; unit < released_.size(); ++unit) {
-      if (ends_[unit] < end && ends_[unit + 1] > begin && !released_[unit]) return false;
+      if (ends_[unit] < range.second && ends_[unit + 1] > range.first && !released_[unit]) {
+        return false;
+      }
     }
     return true;
   }
 
+  // What may go on a line from `ready_ns` on goes when it is free; when it is through.
+  int64_t Cross(bool up, const Range& range, int64_t ready_ns) {
+    int64_t& line = up ? line_up_ : line_down_;
+    bool follows = line > 0 && line >= ready_ns;
+    int64_t begin = range.first;
+    while (begin < range.second) {
+      const int64_t bytes = std::min(message_bytes, 4 * (range.second - begin));
+      const int64_t sent = std::max(line, ready_ns);
+      line = sent + cost.Of(bytes);
+      // The server's clock is another one.
+      arrivals_.push_back({.up = up,
+                           .begin = begin,
+                           .bytes = bytes,
+                           .at_ns = line + (up ? 77'000'000'000 : one_way_ns_),
+                           .heard_ns = line + (up ? 2 : 1) * one_way_ns_,
+                           .sent_ns = up ? sent : 0,
+                           .follows = follows});
+      follows = true;
+      begin += bytes / 4;
+    }
+    return line;
+  }
+
+  // What leaves before `until_ns`.
+  void SendUntil(int64_t until_ns) {
+    while (!waiting_.empty() && line_up_ < until_ns) {
+      const Waiting first = *waiting_.begin();
+      waiting_.erase(waiting_.begin());
+      pushed_[first.range] = Cross(true, first.range, first.ready_ns) + one_way_ns_;
+    }
+  }
+
   // The round before is over: what was pushed comes back.
   void Deliver() {
-    int64_t summed = 0;
-    for (const auto& [end, at] : pushed_) summed = std::max(summed, at);
+    SendUntil(INT64_MAX);
     plan_ = next_;
     pulled_.clear();
-    if (!pushed_.empty()) {
-      int64_t line = summed;
-      int64_t begin = 0;
-      for (const int64_t end : plan_.pull_ends) {
-        const int64_t bytes = 4 * (end - begin);
-        line += cost.Of(bytes);
-        pulled_[end] = line + one_way_ns_;
-        arrivals_.push_back({.up = false,
-                             .begin = begin,
-                             .bytes = bytes,
-                             .at_ns = line + one_way_ns_,
-                             .heard_ns = line + one_way_ns_,
-                             .follows = begin > 0});
-        begin = end;
+    std::map<Range, int64_t> summed;  // when each may come
+    int64_t begin = 0;
+    for (const int64_t end : plan_.pull_ends) {
+      for (const auto& [range, at] : pushed_) {
+        const bool waits = !by_slices || (range.first < end && range.second > begin);
+        if (waits) summed[{begin, end}] = std::max(summed[{begin, end}], at);
       }
+      begin = end;
+    }
+    while (!summed.empty()) {
+      auto next =
+          std::ranges::find_if(summed, [&](const auto& s) { return s.second <= line_down_; });
+      if (next == summed.end()) {
+        next = std::ranges::min_element(summed, {}, [](const auto& s) { return s.second; });
+      }
+      pulled_[next->first] = Cross(false, next->first, next->second) + one_way_ns_;
+      summed.erase(next);
     }
     pushed_.clear();
+    queued_.clear();
     released_.assign(released_.size(), false);
   }
 
@@ -127,9 +173,12 @@ class VirtualLink final : public ParamChannel {
   TransferPlan plan_;
   TransferPlan next_;
   std::vector<bool> released_;
-  std::map<int64_t, int64_t> pushed_;  // end of a segment: when it arrived
-  std::map<int64_t, int64_t> pulled_;
+  std::set<Range> queued_;
+  std::set<Waiting> waiting_;
+  std::map<Range, int64_t> pushed_;  // when it had arrived
+  std::map<Range, int64_t> pulled_;
   int64_t line_up_ = 0;
+  int64_t line_down_ = 0;
   std::vector<Arrival> arrivals_;
 };
 
