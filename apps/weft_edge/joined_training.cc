@@ -191,6 +191,7 @@ class JoinedTraining {
       if (flags_.eval && **round > 0 && **round != evaluated_) {
         if (Status status = EvaluateBefore(**round, channel, display); !status.ok()) return status;
       }
+      if (compute_->EpochsBefore(**round + 1)) scheduler.PlanAnew();
       Result<train::StepReport> step = compute_->Compute(**round, scheduler);
       if (!step.ok()) return step.status();
       if (step->abandoned) continue;

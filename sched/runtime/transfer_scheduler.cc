@@ -154,6 +154,7 @@ void TransferScheduler::Plan() {
   if (plans) {
     planned_for_ = profile;
     planned_round_ = round_;
+    plan_anew_ = false;
   }
   if (planner_) {
     const bool prices = plan_.iteration_ns > 0;
@@ -192,7 +193,8 @@ std::vector<int64_t> TransferScheduler::SlicePlaces() const {
 
 bool TransferScheduler::WantsPlan(const CostProfile& now) const {
   if (!planned_for_) return profiler_.rounds() >= kFirstPlanAfter;
-  return round_ - planned_round_ >= setting_.replan_rounds || Change(*planned_for_, now) > kMoved;
+  return plan_anew_ || round_ - planned_round_ >= setting_.replan_rounds ||
+         Change(*planned_for_, now) > kMoved;
 }
 
 void TransferScheduler::PlanPulls(const CostProfile& profile) {

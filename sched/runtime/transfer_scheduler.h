@@ -86,6 +86,10 @@ class TransferScheduler final : public StepHooks {
   void EndStep() override;
   bool Abandoned() const override { return abandoned_; }
 
+  // The present step, or the one about to begin, ends with another plan, as soon as there can be
+  // one: an epoch is over.
+  void PlanAnew() { plan_anew_ = true; }
+
   // Of the last step that was not abandoned.
   const RoundReport& report() const { return report_; }
   std::optional<CostProfile> profile() const { return profiler_.Profile(); }
@@ -139,6 +143,7 @@ class TransferScheduler final : public StepHooks {
   int64_t planned_round_ = 0;
   int64_t plan_number_ = 0;
   int64_t priced_plan_ = 0;  // that the planner was given
+  bool plan_anew_ = false;
   bool planned_ = false;  // since the last report
 
   // What is known of the present round, and how it goes.

@@ -104,6 +104,7 @@ TEST(Trace, ShowsTheRoundsAsTheyWentAndAsPredictedWithPlansInTheIdleWindow) {
   const std::string path = folder.Path("trace.json");
   const std::vector<json> lines = Run("dynacomm", {"--trace", path});
   LONGS_EQUAL(job.rounds + 1, lines.size());
+  CHECK_TRUE(lines[15]["planned"]);  // an epoch is 16 rounds of 16 images
 
   auto tracks = ReadTrace(path);
   const std::vector<Event>& went = tracks["w0 dynacomm as it went"];

@@ -446,6 +446,15 @@ TEST(TransferScheduler, PlansAnewEverySoManyRounds) {
   CHECK(device.link.plans >= plans + 3);  // pulls and pushes each
 }
 
+TEST(TransferScheduler, PlansAnewWhenAnEpochIsOver) {
+  Device device(Strategy::kDynacomm);
+  device.Rounds(8);
+  const int plans = device.link.plans;
+  device.scheduler.PlanAnew();
+  device.Rounds(4);
+  CHECK_EQUAL(plans + 2, device.link.plans);  // pulls and pushes, once
+}
+
 // Elsewhere than where the server's slices end, both halves of one would have to be there before
 // anything comes back.
 TEST(TransferScheduler, SlicesEndWhereTheServersDo) {
