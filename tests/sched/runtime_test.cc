@@ -424,17 +424,19 @@ TEST(TransferScheduler, PlansAnewWhenTheLinkChanges) {
 // Its plans are made on another thread, for which rounds are quick: what is waited for is that
 // plan.
 TEST(TransferScheduler, WeavePlansAnewWhenTheRateIsHalved) {
-  Device device(Strategy::kWeave);
+  Device device(Strategy::kWeave, INT64_MAX);
   device.Until([&] { return device.link.plans > 0; });
   device.Rounds(20);
-  const int plans = device.link.plans;
   device.link.cost.ns_per_byte *= 2;
   CostProfile slower = SomeProfile();
   for (UnitCost& unit : slower.units) unit.pull_ns = unit.push_ns = 160 * unit.bytes;
   const auto best = static_cast<double>(PlanIteration(Strategy::kWeave, slower)->iteration_ns);
+  const auto is_best = [&](Nanos time) {
+    return std::abs(static_cast<double>(time) - best) < 0.1 * best;
+  };
   device.Until([&] {
-    const auto total = static_cast<double>(device.scheduler.report().total_ns);
-    return device.link.plans > plans && total > 0.9 * best && total < 1.1 * best;
+    return is_best(device.scheduler.plan().iteration_ns) &&
+           is_best(device.scheduler.report().total_ns);
   });
 }
 
