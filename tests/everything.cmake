@@ -26,8 +26,10 @@ if(packages)
   add_test(packages/shape python3 ${root}/tests/packages/shape_test.py)
   set_tests_properties(packages/shape PROPERTIES
     FIXTURES_REQUIRED "packages-amd64;packages-arm64;packages-armhf")
+  add_test(packages/images python3 ${root}/tests/packages/images_test.py)
+  set_tests_properties(packages/images PROPERTIES FIXTURES_REQUIRED packages-arm64)
   foreach(test make-amd64 make-arm64 make-armhf reproducible root-amd64 root-arm64 life-amd64 life-arm64
-          deploy shape)
+          deploy shape images)
     set_tests_properties(packages/${test} PROPERTIES TIMEOUT 900)
   endforeach()
 endif()

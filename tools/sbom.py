@@ -5,6 +5,9 @@
 Taken from what was built, not from a list: the libraries that the program names (readelf), the
 packages they came from and in turn depend on (dpkg), and the packages whose headers were compiled
 into it (ninja). The time is SOURCE_DATE_EPOCH's.
+
+Or beside an overlay, which brings libraries with it: those, and what the document beside the program's
+package says.
 """
 
 import argparse
@@ -15,6 +18,7 @@ import os
 import pathlib
 import re
 import subprocess
+import tarfile
 import urllib.parse
 
 
@@ -123,43 +127,76 @@ def describe(deb, tree, root):
         runtime.add(package)
         waiting |= target.needs(package) - runtime
 
-    digest = hashlib.sha256(deb.read_bytes()).hexdigest()
-    me = element(own) | {"SPDXID": "SPDXRef-Package", "supplier": "Organization: weft maintainers",
-                         "licenseConcluded": "Apache-2.0", "licenseDeclared": "Apache-2.0",
-                         "packageFileName": deb.name, "primaryPackagePurpose": "APPLICATION",
-                         "checksums": [{"algorithm": "SHA256", "checksumValue": digest}]}
-    me.pop("externalRefs")
     paragraphs = compiled | {name: target.fields[name] for name in runtime}
     others = [element(paragraphs[name]) for name in sorted(paragraphs)]
     ids = {part["name"]: part["SPDXID"] for part in others}
-
-    def relation(left, kind, right):
-        return {"spdxElementId": left, "relationshipType": kind, "relatedSpdxElement": right}
-
-    relations = [relation("SPDXRef-DOCUMENT", "DESCRIBES", "SPDXRef-Package")]
-    relations += [relation("SPDXRef-Package", "DYNAMIC_LINK", ids[name]) for name in sorted(linked)]
+    relations = [relation("SPDXRef-Package", "DYNAMIC_LINK", ids[name]) for name in sorted(linked)]
     relations += [relation("SPDXRef-Package", "STATIC_LINK", ids[name]) for name in sorted(compiled)]
     relations += [relation(ids[name], "DEPENDS_ON", ids[need])
                   for name in sorted(runtime) for need in sorted(target.needs(name))]
     created = datetime.datetime.fromtimestamp(int(os.environ["SOURCE_DATE_EPOCH"]),
                                               datetime.timezone.utc)
+    return document(deb, own, created.strftime("%Y-%m-%dT%H:%M:%SZ"), others, relations)
+
+
+def describe_overlay(archive, deb, root):
+    of_deb = json.loads(deb.with_suffix(".spdx.json").read_text())
+    program = of_deb["packages"][0]
+    target = Packages(root)
+    with tarfile.open(archive) as tar:
+        names = [name for folder, name in map(os.path.split, tar.getnames())
+                 if folder == "opt/weft/lib" and ".so" in name]
+    brought = {target.of_library(name): name for name in names}
+    if None in brought:
+        raise SystemExit(f"sbom.py: no package of {brought[None]}, which {archive.name} holds")
+    linked = {one["relatedSpdxElement"] for one in of_deb["relationships"]
+              if one["relationshipType"] == "STATIC_LINK"}
+    others = {part["SPDXID"]: part for part in of_deb["packages"] if part["SPDXID"] in linked}
+    libraries = [element(target.fields[name]) for name in sorted(brought)]
+    others |= {part["SPDXID"]: part for part in libraries}
+    relations = [relation("SPDXRef-Package", "CONTAINS", part["SPDXID"]) for part in libraries]
+    relations += [relation("SPDXRef-Package", "STATIC_LINK", package) for package in sorted(linked)]
+    own = {"Package": program["name"], "Version": program["versionInfo"], "Architecture": "arm64"}
+    return document(archive, own, of_deb["creationInfo"]["created"], list(others.values()), relations)
+
+
+def relation(left, kind, right):
+    return {"spdxElementId": left, "relationshipType": kind, "relatedSpdxElement": right}
+
+
+def document(file, own, created, others, relations):
+    """About a file of ours, which is SPDXRef-Package, and those other packages."""
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    name = stem(file)
+    me = element(own) | {"SPDXID": "SPDXRef-Package", "supplier": "Organization: weft maintainers",
+                         "licenseConcluded": "Apache-2.0", "licenseDeclared": "Apache-2.0",
+                         "packageFileName": file.name, "primaryPackagePurpose": "APPLICATION",
+                         "checksums": [{"algorithm": "SHA256", "checksumValue": digest}]}
+    me.pop("externalRefs")
     return {"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT",
-            "name": deb.stem, "documentNamespace": f"urn:weft:sbom:{deb.stem}:{digest}",
-            "creationInfo": {"created": created.strftime("%Y-%m-%dT%H:%M:%SZ"),
-                             "creators": ["Tool: weft-tools-sbom"]},
-            "packages": [me, *others], "relationships": relations}
+            "name": name, "documentNamespace": f"urn:weft:sbom:{name}:{digest}",
+            "creationInfo": {"created": created, "creators": ["Tool: weft-tools-sbom"]},
+            "packages": [me, *others],
+            "relationships": [relation("SPDXRef-DOCUMENT", "DESCRIBES", "SPDXRef-Package"), *relations]}
+
+
+def stem(file):
+    return re.sub(r"\.(deb|tar\.gz)$", "", file.name)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tree", type=pathlib.Path, required=True, help="the build tree")
+    parser.add_argument("--tree", type=pathlib.Path, help="the build tree; for packages")
     parser.add_argument("--root", type=pathlib.Path, help="the sysroot it was built with")
+    parser.add_argument("--overlay", type=pathlib.Path, help="what is made of the package")
     parser.add_argument("debs", type=pathlib.Path, nargs="+")
     typed = parser.parse_args()
     root = typed.root.resolve() if typed.root else None
     for deb in typed.debs:
-        text = json.dumps(describe(deb, typed.tree.resolve(), root), indent=1) + "\n"
-        deb.with_suffix(".spdx.json").write_text(text)
+        file = typed.overlay or deb
+        said = (describe_overlay(file, deb, root) if typed.overlay else
+                describe(deb, typed.tree.resolve(), root))
+        file.with_name(f"{stem(file)}.spdx.json").write_text(json.dumps(said, indent=1) + "\n")
 
 
 if __name__ == "__main__":

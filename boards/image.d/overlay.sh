@@ -41,22 +41,25 @@ image_overlay() {
     "$scratch/deb/lib/systemd/system/weft-edge.service" >"$unit"
   ln -s ../weft-edge.service "$root/etc/systemd/system/multi-user.target.wants/weft-edge.service"
   cp "$scratch/deb/usr/lib/sysusers.d/weft-edge.conf" "$root/usr/lib/sysusers.d"
-  printf 'z /etc/weft/device.key 0600 weft-edge weft-edge\n' >"$root/usr/lib/tmpfiles.d/weft-edge.conf"
+  printf 'z /etc/weft/device.key 0600 weft-edge weft-edge\nZ %s - weft-edge weft-edge\n' $data_home \
+    >"$root/usr/lib/tmpfiles.d/weft-edge.conf"
   cat >"$root/opt/weft/weft-edge" <<END
 #!/bin/sh
 # weft-edge by hand: weft-edge --help
 exec $program/ld-linux-aarch64.so.1 --library-path $program $program/weft-edge "\$@"
 END
   cp "$scratch"/bundle/* "$root/etc/weft"
+  put_data "$root"
   chmod 755 "$root/opt/weft/weft-edge"
   chmod 644 "$root"/etc/weft/{edge.toml,ca.crt,device.crt} "$unit" "$root"/usr/lib/*.d/*
   chmod 600 "$root/etc/weft/device.key"
   # Folders that every system has are left as they are there.
-  tar --create --gzip --file="$name" --owner=root:0 --group=root:0 --sort=name --no-recursion \
-    -C "$root" --files-from=<(cd "$root" && find opt/weft etc/weft && find etc/systemd usr ! -type d)
-  chmod 600 "$name"
+  private "$name"
+  tar --create --gzip --file="$name" --owner=root:0 --group=root:0 --sort=name --no-recursion -C "$root" \
+    --files-from=<(cd "$root" && find opt/weft etc/weft var/lib/weft && find etc/systemd usr ! -type d)
+  python3 "$house/tools/sbom.py" --root "$house/build/sysroots/aarch64" --overlay "$name" "$deb"
   cat <<END
-made $name. It is the device's identity: keep it to yourself.
+made $name. It is the device's identity: keep it to yourself. What is in it: ${name%.tar.gz}.spdx.json
 1. Flash the board with the vendor's Linux: $(vendor_system), and let it boot once.
 2. On the board: sudo tar -xzpf $(basename "$name") -C / --no-overwrite-dir && sudo reboot
 It then joins by itself; systemctl status weft-edge shows how it stands.
