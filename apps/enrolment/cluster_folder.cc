@@ -24,6 +24,8 @@ namespace fs = std::filesystem;
 constexpr size_t kMostBytes = 16 << 20;  // a list of revocations of some hundred thousand
 constexpr const char* kSettingName = "/cluster.toml";
 constexpr const char* kFolders[] = {"ca", "broker", "server", "devices"};
+// There while Init is at work, so that only what it made itself is ever deleted.
+constexpr const char* kBegunName = ".being-made";
 
 std::string Absolute(const std::string& folder) {
   std::error_code ignored;
@@ -32,17 +34,52 @@ std::string Absolute(const std::string& folder) {
   return path.string();
 }
 
-// Whether anything is in it that no Init would have left.
-bool HoldsOtherThings(const std::string& folder) {
+// Whether anything is in it but what an Init leaves that had not begun yet.
+bool IsEmpty(const std::string& folder) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     const std::string name = entry.path().filename().string();
-    const bool ours =
-        std::find(std::begin(kFolders), std::end(kFolders), name) != std::end(kFolders) ||
-        name == "lock" || name.ends_with(kUnfinishedSuffix);
-    if (!ours) return true;
+    if (name != "lock" && !name.starts_with(kBegunName)) return false;
   }
-  return false;
+  return error != std::errc::permission_denied;
+}
+
+bool IsBegun(const std::string& folder) {
+  std::error_code ignored;
+  return fs::exists(folder + "/" + kBegunName, ignored);
+}
+
+// What is there without a cluster.toml, and what to do about it; ok if one can be made there.
+Status CheckFree(const std::string& folder) {
+  // In this order: an Init at work begins before it makes anything, and ends with cluster.toml.
+  const bool free = IsEmpty(folder) || IsBegun(folder);
+  if (ClusterFolder::IsThere(folder)) {
+    return Status::InvalidInput(folder +
+                                " is not empty; give a new folder, or use what is there with "
+                                "--dir " +
+                                folder);
+  }
+  if (free) return Status::Ok();
+  return Status::InvalidInput(folder +
+                              " is not empty and has no cluster.toml; nothing in it was touched: "
+                              "give a new folder or, if a cluster was here, bring its cluster.toml "
+                              "back (docs/cluster.md says what is in it)");
+}
+
+// Why no cluster can be opened there, and what to do.
+std::string WhyNone(const std::string& folder) {
+  if (IsBegun(folder)) {
+    return "`weft cluster init` has not finished in " + folder +
+           "; if it does not run any more, run it again";
+  }
+  std::error_code ignored;
+  if (fs::exists(folder + "/ca", ignored)) {
+    return folder +
+           " has an authority in ca/ but no cluster.toml; bring that file back: a new cluster "
+           "would not know your devices (docs/cluster.md says what is in it)";
+  }
+  return "there is no cluster in " + folder +
+         "; make one with `weft cluster init DIR --host NAME`, or name its folder with --dir";
 }
 
 // Rewrites only what changes, so that a list that reads as before stays the same file.
@@ -118,20 +155,25 @@ Result<ClusterFolder> ClusterFolder::Init(const std::string& folder, const Clust
   if (path.find_first_of("\r\n") != std::string::npos) {
     return Status::InvalidInput("a folder whose name has a line end cannot be used");
   }
-  const Status taken = Status::InvalidInput(
-      path + " is not empty; give a new folder, or use what is there with --dir " + path);
-  if (IsThere(path) || HoldsOtherThings(path)) return taken;
+  if (Status status = CheckFree(path); !status.ok()) return status;
   // Others may pass through it, to what is theirs, and see nothing.
   if (Status status = MakeFolder(path, 0711, std::nullopt); !status.ok()) return status;
   Result<ClusterFolder> made = Lock(path);
   if (!made.ok()) return made.status();
-  if (IsThere(path)) return taken;  // another was quicker
+  if (Status status = CheckFree(path); !status.ok()) return status;  // another was quicker
   made->setting_ = setting;
   if (Status status = made->MakeAll(now_s); !status.ok()) return status;
   return made;
 }
 
 Status ClusterFolder::MakeAll(int64_t now_s) {
+  const std::string begun = path_ + "/" + kBegunName;
+  if (Status status = WritePrivate(
+          begun, "Without a cluster.toml beside this, what is here is half a cluster.\n",
+          std::nullopt);
+      !status.ok()) {
+    return status;
+  }
   const std::optional<Owner> broker_user = OwnerNamed("mosquitto");
   const std::optional<Owner> server_user = OwnerNamed("weft-ps");
   for (const char* name : kFolders) {
@@ -161,7 +203,15 @@ Status ClusterFolder::MakeAll(int64_t now_s) {
       [&] { return WritePrivate(path_ + "/server/ca.crt", trust, server_user); },
       [&] { return MakeServers(*authority, now_s); }, [&] { return UpdateBroker(now_s); },
       // With it the cluster is there.
-      [&] { return WritePrivate(path_ + kSettingName, ClusterText(setting_), std::nullopt); });
+      [&] { return WritePrivate(path_ + kSettingName, ClusterText(setting_), std::nullopt); },
+      [&] { return NoLongerBegun(); });
+}
+
+Status ClusterFolder::NoLongerBegun() const {
+  std::error_code error;
+  fs::remove(path_ + "/" + kBegunName, error);
+  if (!error) return Status::Ok();
+  return Status::Unavailable("cannot remove " + path_ + "/" + kBegunName + ": " + error.message());
 }
 
 Status ClusterFolder::MakeServers(const Authority& authority, int64_t now_s) const {
@@ -189,11 +239,7 @@ std::vector<std::string> ClusterFolder::server_configs() const {
 
 Result<ClusterFolder> ClusterFolder::Open(const std::string& folder) {
   const std::string path = Absolute(folder);
-  if (!IsThere(path)) {
-    return Status::NotFound("there is no cluster in " + path +
-                            "; make one with `weft cluster init DIR --host NAME`, or name its "
-                            "folder with --dir");
-  }
+  if (!IsThere(path)) return Status::NotFound(WhyNone(path));
   Result<ClusterFolder> opened = Lock(path);
   if (!opened.ok()) return opened.status();
   if (Status status = opened->Load(); !status.ok()) return status;
@@ -206,6 +252,8 @@ Status ClusterFolder::Load() {
   Result<ClusterSetting> setting = ParseCluster(*text);
   if (!setting.ok()) return setting.status().WithContext(path_ + kSettingName);
   setting_ = std::move(*setting);
+  if (Status status = NoLongerBegun(); !status.ok())
+    return status;  // an Init killed at its very end
   const std::string list_path = path_ + "/ca/ca.crl";
   Result<std::string> revocations = ReadSmallFile(list_path, kMostBytes);
   if (!revocations.ok()) return revocations.status();

@@ -34,8 +34,9 @@ std::string_view Name(Member::State state);
 
 class ClusterFolder {
  public:
-  // Makes one. `folder` must be new, or empty, or left by an Init that was killed. InvalidInput
-  // says what is wrong with the setting or the folder.
+  // Makes one. `folder` must be new, or empty, or left by an Init that was killed, of which a file
+  // tells; nothing else is ever deleted. InvalidInput says what is wrong with the setting or the
+  // folder.
   static Result<ClusterFolder> Init(const std::string& folder, const ClusterSetting& setting,
                                     int64_t now_s);
   // One that Init made. NotFound if there is none; waits for another process that works in it, and
@@ -64,6 +65,7 @@ class ClusterFolder {
 
   static Result<ClusterFolder> Lock(const std::string& folder);
   Status MakeAll(int64_t now_s);
+  Status NoLongerBegun() const;
   Status MakeServers(const Authority& authority, int64_t now_s) const;
   Status Load();
   Result<Authority> LoadAuthority() const;

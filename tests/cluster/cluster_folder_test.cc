@@ -318,14 +318,79 @@ TEST(Cluster, KilledAtAnyMomentItCanBeUsedOn) {
   }
 }
 
-TEST(Cluster, OneThatWasKilledWhileBeingMadeCanBeMadeAgain) {
+TEST(Cluster, KilledAtAnyMomentWhileBeingMadeItIsThereOrCanBeMadeAgain) {
+  int there = 0;
+  int half = 0;
+  for (int round = 0; round < 20; ++round) {
+    const std::string place = scratch.Path("try" + std::to_string(round));
+    int ends[2];
+    CHECK_EQUAL(0, pipe2(ends, O_CLOEXEC));
+    const pid_t child = fork();
+    if (child == 0) _exit(ClusterFolder::Init(place, Setting(), Now()).ok() ? 0 : 1);
+    close(ends[1]);
+    // Killed a little later each time; the last are given the time they need.
+    pollfd ended{.fd = ends[0], .events = POLLIN, .revents = 0};
+    const timespec later{.tv_sec = round < 18 ? 0 : 10, .tv_nsec = 150'000L * round * round};
+    ppoll(&ended, 1, &later, nullptr);
+    close(ends[0]);
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    if (ClusterFolder::IsThere(place)) {
+      ++there;
+      CHECK(ClusterFolder::Open(place)->Add("pi1", {}, Now()).ok());
+    } else {
+      half += fs::exists(place + "/ca") ? 1 : 0;
+      const ClusterFolder cluster = Made(place);
+    }
+    CHECK(Verified(place, {place + "/server/ps.crt"}));
+    CHECK_FALSE(fs::exists(place + "/.being-made"));
+  }
+  CHECK(there > 0);
+  CHECK(half > 0);
+}
+
+TEST(Cluster, WhatAKilledInitLeftIsMadeAgain) {
   { const ClusterFolder cluster = Made(folder); }
+  WriteAll(folder + "/.being-made", "");
   fs::remove(folder + "/cluster.toml");  // it is written last
   fs::remove(folder + "/server/ps.key");
-  CHECK_FALSE(ClusterFolder::Open(folder).ok());
+  const Result<ClusterFolder> half = ClusterFolder::Open(folder);
+  STRCMP_CONTAINS("run it again", half.status().message().c_str());
   { const ClusterFolder cluster = Made(folder); }
   CHECK(Verified(folder, {folder + "/server/ps.crt"}));
-  CHECK(fs::exists(folder + "/server/ps.key"));
+}
+
+// As after a backup that is brought back in part: what is left is all there is of the authority.
+TEST(Cluster, AnAuthorityWhoseClusterTomlIsLostIsNotTouched) {
+  {
+    ClusterFolder cluster = Made(folder);
+    CHECK(cluster.Add("pi1", {}, Now()).ok());
+  }
+  const std::string text = ReadAll(folder + "/cluster.toml");
+  const std::string key = ReadAll(folder + "/ca/ca.key");
+  fs::remove(folder + "/cluster.toml");
+  const Status listed = ClusterFolder::Open(folder).status();
+  STRCMP_CONTAINS("bring that file back", listed.message().c_str());
+  CHECK(listed.message().find("cluster init") == std::string::npos);
+  const Result<ClusterFolder> again = ClusterFolder::Init(folder, Setting(), Now());
+  STRCMP_CONTAINS("nothing in it was touched", again.status().message().c_str());
+  WriteAll(folder + "/cluster.toml", text);
+  CHECK(StateOf(folder, "pi1") == Member::State::kActive);
+  STRCMP_EQUAL(key.c_str(), ReadAll(folder + "/ca/ca.key").c_str());
+}
+
+TEST(Cluster, SomebodysOwnCaAndServerFoldersAreNotTouched) {
+  for (const char* own : {"ca", "server"}) {
+    fs::create_directories(folder + "/" + own);
+    WriteAll(folder + "/" + own + "/mine.key", "mine");
+  }
+  const Result<ClusterFolder> made = ClusterFolder::Init(folder, Setting(), Now());
+  CHECK_FALSE(made.ok());
+  STRCMP_CONTAINS("nothing in it was touched", made.status().message().c_str());
+  for (const char* own : {"ca", "server"}) {
+    STRCMP_EQUAL("mine", ReadAll(folder + "/" + own + "/mine.key").c_str());
+  }
+  CHECK_FALSE(fs::exists(folder + "/lock"));
 }
 
 }  // namespace weft::apps
