@@ -87,7 +87,7 @@ class ServerDoctor {
     if (!net::IsName(flags_.job)) {
       return Bad(file + "--job is a name of letters, digits, '-', '_' and '.'", "correct it");
     }
-    Result<Share> shard = ParseShare(flags_.shard, "--shard");
+    Result<Share> shard = ParseShard(flags_);
     if (!shard.ok()) return Bad(file + shard.status().message(), "correct it");
     shard_ = *shard;
     Result<net::MqttSetting> broker = BrokerSetting(flags_.broker);

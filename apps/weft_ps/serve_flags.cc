@@ -49,15 +49,16 @@ void AddServeFlags(CLI::App& command, ServeFlags& flags) {
   AddLearningFlags(command, flags.learning);
   command.add_option("--init", flags.init, "Start from the weights in this safetensors file");
   command.add_flag("--new-head", flags.new_head, "With --init: another number of classes is fine");
-  command.add_option("--save", flags.save, "Write the trained weights to this safetensors file");
+  command.add_option("--save", flags.save,
+                     "Write the trained weights to this safetensors file; several servers cannot");
   command.add_option("--segment", flags.segment, "Largest message, such as 256KiB")
       ->capture_default_str();
   command
       .add_option("--window", flags.window, "Most bytes on the way to or from one worker at a time")
       ->capture_default_str();
-  command.add_option(
-      "--slice", flags.slice,
-      "Sum in slices of about so many bytes; a part in 512 of the model if not given");
+  command.add_option("--slice", flags.slice,
+                     "Sum in slices of about so many bytes; a part in " + std::to_string(kSlices) +
+                         " of the model if not given");
   command
       .add_option("--strategy", flags.strategy,
                   "How transfers are cut and ordered: sequential, lbl, ibatch, dynacomm or weave")

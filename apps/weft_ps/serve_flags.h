@@ -37,7 +37,7 @@ struct ServeFlags {
   std::string save;
   std::string segment = "128KiB";
   std::string window = "4MiB";
-  std::string slice;  // empty: a part in 512 of the model, but no less than 64 KiB
+  std::string slice;  // empty: a part in kSlices of the model, but no less than 64 KiB
   std::string strategy = "weave";
   int64_t replan_every = 50;  // rounds
   double max_norm = 0;
@@ -46,6 +46,8 @@ struct ServeFlags {
   int metrics_port = 0;  // 0: none
   bool json = false;
 };
+
+inline constexpr int64_t kSlices = 1024;
 
 // Without these there is nothing to serve.
 inline constexpr const char* kNeededServeFlags[] = {"--job", "--state", "--model", "--rounds"};

@@ -12,7 +12,6 @@ namespace {
 
 // Slices are turned around one by one, and workers' plans are cut where slices end. A plan has no
 // more than about so many.
-constexpr int64_t kSlices = 1024;
 constexpr int64_t kLeastSlice = 64 << 10;
 
 // "3x32x32"
@@ -39,6 +38,15 @@ Result<model::Graph> BuildServedModel(const ServeFlags& flags) {
     options.input = *input;
   }
   return model::BuildModel(flags.model, options);
+}
+
+Result<Share> ParseShard(const ServeFlags& flags) {
+  Result<Share> shard = ParseShare(flags.shard, "--shard");
+  if (shard.ok() && shard->count > 1 && !flags.save.empty()) {
+    return Status::InvalidInput("--save: this server has only a part of the model (--shard " +
+                                flags.shard + "); leave it out, and give --save to a device");
+  }
+  return shard;
 }
 
 Result<MessageSizes> ParseSizes(const ServeFlags& flags, const net::WireLayout& layout) {

@@ -15,6 +15,9 @@ namespace weft::apps {
 // Each fails with InvalidInput, and a sentence about the flag.
 Result<model::Graph> BuildServedModel(const ServeFlags& flags);
 
+// Which part of the model the server has. One of several has nothing whole to save.
+Result<Share> ParseShard(const ServeFlags& flags);
+
 struct MessageSizes {
   int64_t segment = 0;  // bytes
   int64_t window = 0;   // bytes

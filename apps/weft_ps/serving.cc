@@ -84,7 +84,7 @@ class Serving {
   }
 
   Status PrepareSetting() {
-    Result<Share> shard = ParseShare(flags_.shard, "--shard");
+    Result<Share> shard = ParseShard(flags_);
     if (!shard.ok()) return shard.status();
     Result<MessageSizes> sizes = ParseSizes(flags_, *layout_);
     if (!sizes.ok()) return sizes.status();

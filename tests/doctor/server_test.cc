@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The server's own doctor: its topics, its folder, its port, another server; and a real server that
 // a device's doctor finds.
+#include <atomic>
+#include <sstream>
+
 #include "apps/files/checkpoint_folder.h"
 #include "apps/job/running_mark.h"
 #include "apps/weft_ps/metrics_port.h"
+#include "apps/weft_ps/ps.h"
 #include "tests/doctor/doctor_house.h"
 #include "tests/edge/child_process.h"
 
@@ -83,6 +87,20 @@ TEST(DoctorServer, WhatIsMissingFromTheConfigurationIsListed) {
   const Diagnosis said = house.AskServer({"doctor", "--broker", "127.0.0.1:1"});
   CHECK_EQUAL(1, said.exit_code);
   STRCMP_EQUAL("--job, --state, --model, --rounds not given", said.Detail("configuration").c_str());
+}
+
+// Neither has the whole model.
+TEST(DoctorServer, SeveralServersThatAreToSaveAreRefusedAndTheDoctorSaysWhy) {
+  const std::vector<std::string> more = {"--shard", "0/2", "--save", house.Path("model")};
+  const Diagnosis said = house.AskServer(house.Server(1, more));
+  STRCMP_CONTAINS("--save", said.Detail("configuration").c_str());
+  std::atomic<bool> stop = true;  // or it would look for a broker
+  std::ostringstream out, err;
+  CHECK_EQUAL(2, RunPs(Serve(1, more), out, err, {}, stop));
+  STRCMP_EQUAL(
+      "weft-ps: --save: this server has only a part of the model (--shard 0/2); leave it out, and "
+      "give --save to a device\n",
+      err.str().c_str());
 }
 
 TEST(DoctorServer, ARunningServerIsFoundByDevicesAndLeftInPeaceByItsOwnDoctor) {
