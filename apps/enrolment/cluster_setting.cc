@@ -15,6 +15,9 @@
 namespace weft::apps {
 namespace {
 
+constexpr const char* kModelSuffix = ".safetensors";
+constexpr const char* kDeviceState = "/var/lib/weft/edge";  // where the device's service may write
+
 // As in a host's name: labels of letters, digits and '-' between dots.
 bool IsHostName(const std::string& host) {
   return !host.empty() && host.size() <= 253 && host.front() != '.' && host.front() != '-' &&
@@ -145,6 +148,8 @@ std::string ServerText(const ClusterSetting& setting, int shard, const std::stri
   if (setting.classes > 0) text += Line("classes", setting.classes);
   text += Line("rounds", setting.rounds);
   if (setting.batch > 0) text += Line("batch", setting.batch);
+  // No server of several has the whole model.
+  if (setting.shards == 1) text += Line("save", setting.state + "/" + setting.job + kModelSuffix);
   // The broker's memory is planned for so many.
   return text + Line("workers", setting.workers) + Line("max-workers", setting.workers) +
          Line("segment", setting.segment) + Line("window", setting.window);
@@ -157,6 +162,10 @@ std::string DeviceText(const ClusterSetting& setting, const std::string& name,
                      Line("job", setting.job) + Line("worker", name);
   if (setting.shards > 1) text += Line("shards", setting.shards);
   if (!choices.share.empty()) text += Line("share", choices.share);
+  if (setting.shards > 1) {
+    text += "# No server has the whole trained model; one device should save it:\n# " +
+            Line("save", std::string(kDeviceState) + "/" + setting.job + kModelSuffix);
+  }
   text += choices.data.empty() ? "# data = \"KIND:PATH\": where this device's images are\n"
                                : Line("data", choices.data);
   return text;

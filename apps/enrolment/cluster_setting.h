@@ -22,7 +22,8 @@ struct ClusterSetting {
   std::string window = "4MiB";     // on the way to or from one device
 
   // For the servers' configurations only. Empty strings and zeros are left out.
-  std::string state = "/var/lib/weft/ps";  // of several servers each has a folder in it
+  // Of several servers each has a folder in it; one alone also saves the trained model there.
+  std::string state = "/var/lib/weft/ps";
   std::string model = "lenet5";
   std::string input = {};
   int classes = 0;

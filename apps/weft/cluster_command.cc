@@ -161,7 +161,8 @@ void AddInitFlags(CLI::App& init, ClusterFlags& flags) {
       ->check(CLI::Range(int64_t{1}, int64_t{1'000'000'000'000}))
       ->capture_default_str();
   init.add_option("--batch", s.batch, "Images in a device's step")->check(CLI::Range(1, 65536));
-  init.add_option("--state", s.state, "Folder for what a killed server needs to go on")
+  init.add_option("--state", s.state,
+                  "Folder for what a killed server needs to go on, and for the trained model")
       ->capture_default_str();
   init.add_option("--segment", s.segment, "Largest message, such as 256KiB")->capture_default_str();
   init.add_option("--window", s.window, "Most bytes on the way to or from one device at a time")

@@ -166,6 +166,24 @@ TEST(Cluster, EachOfSeveralServersHasACertificateAndAConfigurationOfItsOwn) {
   STRCMP_EQUAL("server", members[3].role.c_str());
 }
 
+TEST(Cluster, OneServerSavesWhatItTrainedAndOfSeveralADeviceMay) {
+  { const ClusterFolder cluster = Made(folder); }
+  STRCMP_CONTAINS("\nsave = \"/var/lib/weft/ps/job.safetensors\"\n",
+                  ReadAll(folder + "/server/ps.toml").c_str());
+  const auto device_text = [](const std::string& place) {
+    const std::string path = ClusterFolder::Open(place)->Add("pi1", {}, Now()).value();
+    return UnpackBundle(ReadAll(path))->config;
+  };
+  CHECK(device_text(folder).find("save") == std::string::npos);
+  ClusterSetting setting = Setting();
+  setting.shards = 2;
+  const std::string several = scratch.Path("several");
+  CHECK(ClusterFolder::Init(several, setting, Now()).ok());
+  CHECK(ReadAll(several + "/server/ps0.toml").find("save") == std::string::npos);
+  STRCMP_CONTAINS("\n# save = \"/var/lib/weft/edge/job.safetensors\"\n",
+                  device_text(several).c_str());
+}
+
 TEST(Cluster, OneFromBeforeThereCouldBeSeveralServersIsReadOn) {
   { const ClusterFolder cluster = Made(folder); }
   std::string text = ReadAll(folder + "/cluster.toml");

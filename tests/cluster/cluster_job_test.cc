@@ -94,6 +94,8 @@ std::string Trained(const RunningCluster& cluster) {
   if (worker.Wait() != 0) return "";
   // Of several each stays for a while, in case a worker must come back for what another lacks.
   if (cluster.shards == 1 && servers[0]->Wait() != 0) return "";
+  CHECK_EQUAL(cluster.shards == 1,
+              std::filesystem::exists(cluster.scratch.Path("state/digits.safetensors")));
   return nlohmann::json::parse(last).value("model_hash", "");
 }
 
