@@ -52,8 +52,9 @@ function(weft_package name summary description)
   set(CPACK_DEBIAN_${component}_DESCRIPTION "${summary}\n${description}" PARENT_SCOPE)
 endfunction()
 
-# And a service's configuration, unit, user and maintainer scripts. ENROLLED: what else of /etc/weft
-# goes with a purge.
+# And a service's unit, user, maintainer scripts and a sample of its configuration. The configuration
+# itself is no file of the package: it may be a link into a cluster, or a device's enrolment, and
+# neither is dpkg's to ask about or to delete. ENROLLED: what of /etc/weft goes with a purge.
 function(weft_service name role description enrolled)
   string(TOUPPER ${name} component)
   set(NAME ${name})
@@ -68,12 +69,13 @@ function(weft_service name role description enrolled)
       FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ
         WORLD_EXECUTE)
   endforeach()
-  file(WRITE ${folder}/conffiles "/etc/weft/${role}.toml\n")
-  install(FILES ${package_sources}/${role}.toml DESTINATION etc/weft COMPONENT ${name})
+  install(FILES ${package_sources}/${role}.toml DESTINATION usr/share/doc/${name}/examples
+    COMPONENT ${name})
+  install(DIRECTORY DESTINATION etc/weft COMPONENT ${name})
   install(FILES ${folder}/${name}.service DESTINATION lib/systemd/system COMPONENT ${name})
   install(FILES ${folder}/${name}.conf DESTINATION usr/lib/sysusers.d COMPONENT ${name})
   set(CPACK_DEBIAN_${component}_PACKAGE_CONTROL_EXTRA
-    "${folder}/postinst;${folder}/prerm;${folder}/postrm;${folder}/conffiles" PARENT_SCOPE)
+    "${folder}/postinst;${folder}/prerm;${folder}/postrm" PARENT_SCOPE)
 endfunction()
 
 add_custom_command(OUTPUT ${package_build}/changelog.gz
@@ -88,7 +90,7 @@ joins jobs of a parameter server over an MQTT broker, hiding communication
 behind computation. This package has the program and its systemd service,
 which begins once the device is enrolled.")
 weft_service(weft-edge edge "weft trainer"
-  "/etc/weft/ca.crt /etc/weft/device.crt /etc/weft/device.key /etc/weft/edge.toml.old")
+  "/etc/weft/ca.crt /etc/weft/device.crt /etc/weft/device.key /etc/weft/edge.toml /etc/weft/edge.toml.old")
 if("weft-ps" IN_LIST CPACK_COMPONENTS_ALL)
   weft_package(weft-ps "parameter server for training on edge devices over MQTT"
 "weft-ps runs a training job: devices join it over an MQTT broker, it sums

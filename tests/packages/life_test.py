@@ -10,6 +10,7 @@ asked stands in. The image's test has systemd itself.
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -21,15 +22,18 @@ from service import Service
 
 PORT = 1883  # of the test's own network
 ROUNDS = 10
+CLUSTER = "/etc/weft/cluster"
 
 
 def newer(deb, folder):
-    """The same package as version 99."""
+    """The same package as version 99, with other samples."""
     inside = folder / deb.stem
     run("dpkg-deb", "--raw-extract", deb, inside)
     control = inside / "DEBIAN/control"
     text = re.sub(r"^Version: .*$", "Version: 99", control.read_text(), flags=re.MULTILINE)
     control.write_text(re.sub(r"\(= [^)]*\)", "(= 99)", text))
+    for sample in [*inside.glob("etc/weft/*.toml"), *inside.glob("usr/share/doc/*/examples/*")]:
+        sample.write_text(sample.read_text() + "# newer\n")
     run("dpkg-deb", "--build", "-Zgzip", "-z1", "--root-owner-group", inside, folder / deb.name)
     return folder / deb.name
 
@@ -41,7 +45,8 @@ def start_broker(folder):
 
 
 def configure(root, rounds):
-    root.write("/etc/weft/ps.toml", f"""broker = "127.0.0.1:{PORT}"
+    """As `weft cluster init` and the link of docs/deploy.md do it, and `weft-edge enrol`."""
+    root.write(f"{CLUSTER}/server/ps.toml", f"""broker = "127.0.0.1:{PORT}"
 job = "digits"
 model = "lenet5"
 input = "1x28x28"
@@ -52,6 +57,13 @@ rounds = {rounds}
 state = "/var/lib/weft/ps/digits"
 save = "/var/lib/weft/ps/digits.safetensors"
 """)
+    root.write(f"{CLUSTER}/server/ps.key", "a secret")
+    if server := root.user("weft-ps"):
+        for path in ("", "ps.toml", "ps.key"):
+            os.chown(root.path / CLUSTER[1:] / "server" / path, *server)
+    link = root.path / "etc/weft/ps.toml"
+    link.unlink(missing_ok=True)
+    link.symlink_to("cluster/server/ps.toml")
     root.write("/etc/weft/edge.toml", f"""broker = "127.0.0.1:{PORT}"
 job = "digits"
 worker = "pi1"
@@ -114,8 +126,13 @@ def main():
               root.exists(f"/etc/systemd/system/multi-user.target.wants/{name}.service"))
         check(f"{name} does nothing until it is configured",
               not Service(root, name).condition_holds())
-        check(f"/etc/weft/{role}.toml is the administrator's",
-              f"/etc/weft/{role}.toml" in root.read(f"/var/lib/dpkg/info/{name}.conffiles"))
+        sample = root.read(f"/usr/share/doc/{name}/examples/{role}.toml")
+        root.write(f"/etc/weft/{role}.toml", sample)
+        check("nor with the sample as it is", not Service(root, name).condition_holds())
+        lines = re.sub(r"^# (?=[a-z-]+ = )", "", sample, flags=re.MULTILINE)
+        root.write(f"/etc/weft/{role}.toml", lines)
+        check("but with its lines taken in", Service(root, name).condition_holds())
+        (root.path / f"etc/weft/{role}.toml").unlink()
     configure(root, ROUNDS)
     for name in services:
         check(f"{name} has something to do when it is", Service(root, name).condition_holds())
@@ -133,7 +150,7 @@ case "$*" in *is-enabled*) echo enabled ;; esac
     (root.path / "run/systemd/system").mkdir(parents=True)
     kept = {path: root.read(path) for path in ("/etc/weft/edge.toml", "/etc/weft/ps.toml")}
     root.install(*(newer(deb, root.scratch) for deb in debs))
-    check("an upgrade keeps the configuration",
+    check("an upgrade asks nothing and keeps the configuration",
           all(root.read(path) == text for path, text in kept.items()))
     for name in services:
         check(f"and restarts {name}", re.search(rf"restart {name}\.service", asked.read_text()),
@@ -149,10 +166,17 @@ case "$*" in *is-enabled*) echo enabled ;; esac
           and root.read("/etc/weft/ps.toml") == kept["/etc/weft/ps.toml"])
 
     root.write("/etc/weft/device.key", "a secret")
+    users = {name: root.user(name) for name in services}
     root.run("dpkg", "--purge", *reversed(names))
-    check("purging leaves no user", not any(root.user(name) for name in services))
-    left = root.listing() - before
-    check("and no file", not left, "\n".join(sorted(left)))
+    cluster = root.path / CLUSTER[1:]
+    check("purging leaves the cluster that the configuration was a link to",
+          all(root.exists(f"{CLUSTER}/server/{name}") for name in ("ps.toml", "ps.key"))
+          and root.read(f"{CLUSTER}/server/ps.toml") == kept["/etc/weft/ps.toml"])
+    check("whose keys are nobody else's: the users stay",
+          all(users.values()) and users == {name: root.user(name) for name in services})
+    shutil.rmtree(cluster)
+    left = root.listing() - before - {"etc/weft"}
+    check("and no file of its own", not left, "\n".join(sorted(left)))
     broker.terminate()
 
 
