@@ -75,29 +75,59 @@ def man_commands(name, top):
     return "\n".join(lines)
 
 
+def taken(typed):
+    """What an option is followed by: "" by nothing, its choices, "file", or "other" than a file."""
+    match = re.match(r"\S+ ([A-Z]+)(?::\{(.*?)\})?", typed)
+    if not match or match.group(1) == "REQUIRED":
+        return ""
+    kind, choice = match.groups()
+    return choice.replace(",", " ") if choice else "file" if kind in ("TEXT", "FILE") else "other"
+
+
 def completion(name, top):
     function = f"_{name.replace('-', '_')}"
-    cases = []
+    follows, begins = [], []
     for command in top.all():
-        words = [below.words[-1] for below in command.below]
+        words = " ".join(command.words)
+        flags = []
         for typed, _ in command.options():
-            words += typed.split()[0].split(",")
-        cases.append(f'    "{" ".join(command.words)}") words="{" ".join(words)}" ;;')
+            names = typed.split()[0].split(",")
+            flags += names
+            if kind := taken(typed):
+                pattern = " | ".join(f'"{words} {flag}"' for flag in names)
+                what = {"file": "files=yes ", "other": ""}.get(kind, f'words="{kind}" ')
+                follows.append(f"    {pattern}) {what};;")
+        below = [each.words[-1] for each in command.below]
+        files = any(re.search(r"\b(file|folder)\b", about)
+                    for _, about in command.entries.get("Positionals", []))
+        begins.append(f'    "{words}") below="{" ".join(below)}" flags="{" ".join(flags)}"'
+                      f'{" files=yes" if files else ""} ;;')
     groups = " ".join(sorted({" ".join(c.words) for c in top.all() if c.below and c.words}))
     return f"""# bash completion for {name}, made from its --help
 {function}() {{
-  local word=${{COMP_WORDS[COMP_CWORD]}} command= words= i
+  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}}
+  local command= words= below= flags= files= i
   for ((i = 1; i < COMP_CWORD; i++)); do
     [[ ${{COMP_WORDS[i]}} == -* ]] && continue
     if [[ ! $command || " {groups} " == *" $command "* ]]; then
       command+="${{command:+ }}${{COMP_WORDS[i]}}"
     fi
   done
-  case $command in
-{chr(10).join(cases)}
+  [[ $word == [:=] ]] && before=$word word=
+  case "$command $before" in
+    *" :" | *" =") files=yes ;; # of KIND:PATH, or --flag=PATH
+{chr(10).join(follows)}
+    *)
+      case $command in
+{chr(10).join("    " + line for line in begins)}
+      esac
+      words=$below
+      [[ $word == -* || ! $below$files ]] && words=$flags files=
+      ;;
   esac
-  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
-  [[ ${{COMPREPLY[*]}} ]] || mapfile -t COMPREPLY < <(compgen -f -- "$word")
+  COMPREPLY=()
+  [[ ! $words ]] || mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+  [[ ! $files ]] || mapfile -t COMPREPLY < <(compgen -f -- "$word")
 }}
 complete -o filenames -F {function} {name}
 """

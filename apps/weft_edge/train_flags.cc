@@ -68,7 +68,8 @@ void AddTrainFlags(CLI::App& command, TrainFlags& flags) {
                      "Most memory to use, such as 600MiB, instead of the board's share; "
                      "recomputes activations to fit");
   command.add_flag("--explain", flags.explain, "Show who computes what, and how fast, and end");
-  command.add_option("--config", "TOML file with the same keys; what is typed wins");
+  command.add_option("--config", "TOML file with the same keys; what is typed wins")
+      ->type_name("FILE");
 }
 
 }  // namespace weft::apps

@@ -82,7 +82,8 @@ void AddServeFlags(CLI::App& command, ServeFlags& flags) {
       .add_option("--metrics-port", flags.metrics_port, "Prometheus metrics on 127.0.0.1; 0: none")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();
-  command.add_option("--config", "TOML file with the same keys; what is typed wins");
+  command.add_option("--config", "TOML file with the same keys; what is typed wins")
+      ->type_name("FILE");
 }
 
 }  // namespace weft::apps

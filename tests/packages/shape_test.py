@@ -1,24 +1,48 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What build/packages holds, looked at without installing it: lintian, how far the services are shut
-in, whom the files belong to, and what stands beside each package of its contents."""
+in, whom the files belong to, pages, samples and completion, and what stands beside each package of its
+contents."""
 
+import gzip
 import hashlib
+import io
 import json
 import pathlib
 import re
 import subprocess
+import tarfile
 import tempfile
+import tomllib
 import unittest
 
 DEBS = sorted((pathlib.Path(__file__).resolve().parents[2] / "build/packages").glob("*.deb"))
 WANTED = {"weft-edge": {"amd64", "arm64", "armhf"}, "weft-ps": {"amd64", "arm64"}, "weft": {"amd64"}}
 MOST_EXPOSED = 2.0
+COMMANDS = {"weft-edge": ["train", "enrol", "board", "doctor"], "weft-ps": ["serve", "status", "doctor"],
+            "weft": ["cluster init", "cluster add", "sim", "plan"]}
+# What is typed up to the cursor, and what bash offers then; "pi1.tar" stands for files.
+COMPLETED = {
+    "weft-edge": [(["en"], ["enrol"]), (["enrol", ""], "pi1.tar"), (["enrol", "--in"], ["--into"]),
+                  (["train", "--config", ""], "pi1.tar"), (["train", "--ca", "p"], "pi1.tar"),
+                  (["train", "--config", "=", "p"], "pi1.tar"), (["train", "--batch", ""], []),
+                  (["train", "--data", "mnist", ":", "p"], "pi1.tar"),
+                  (["train", "--optimizer", ""], ["adamw", "sgd"])],
+    "weft-ps": [(["se"], ["serve"]), (["serve", "--config", ""], "pi1.tar"),
+                (["serve", "--model", "x", "--rou"], ["--rounds", "--round-deadline"])],
+    "weft": [(["clu"], ["cluster"]), (["cluster", "li"], ["list"]), (["cluster", "init", "p"], "pi1.tar"),
+             (["cluster", "list", "--dir", ""], "pi1.tar"), (["cluster", "list", "--js"], ["--json"])],
+}
 
 
 def output(*command):
     return subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True,
                           check=True).stdout
+
+
+def control_files(deb):
+    tar = subprocess.run(["dpkg-deb", "--ctrl-tarfile", deb], stdout=subprocess.PIPE, check=True).stdout
+    return tarfile.open(fileobj=io.BytesIO(tar)).getnames()
 
 
 def field(deb, name):
@@ -65,6 +89,61 @@ class Packages(unittest.TestCase):
                 program = pathlib.Path(folder, "usr/bin", field(deb, "Package")).read_bytes()
             self.assertNotIn(house, program, deb.name)
             self.assertNotIn(b"/build/sysroots/", program, deb.name)
+
+
+class Documents(unittest.TestCase):
+    """What an administrator looks for first: the page, the sample, and what the shell completes."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def each(self):
+        """(program, its architecture, the package's files unpacked)"""
+        for deb in DEBS:
+            place = pathlib.Path(self.folder.name, deb.stem)
+            output("dpkg-deb", "--extract", deb, place)
+            yield field(deb, "Package"), field(deb, "Architecture"), place
+
+    def test_each_program_has_a_man_page_of_all_its_commands(self):
+        for name, _, place in self.each():
+            page = gzip.decompress((place / f"usr/share/man/man1/{name}.1.gz").read_bytes()).decode()
+            for command in COMMANDS[name]:
+                self.assertIn(f'.SS "{name} {command}"'.replace("-", "\\-"), page)
+            self.assertIn(".SH SYNOPSIS", page)
+
+    def test_a_service_has_a_sample_and_no_file_that_dpkg_would_ask_about(self):
+        for name, role in (("weft-edge", "edge"), ("weft-ps", "ps")):
+            for program, _, place in self.each():
+                if program != name:
+                    continue
+                sample = place / f"usr/share/doc/{name}/examples/{role}.toml"
+                self.assertEqual(tomllib.loads(sample.read_text()), {})  # nothing is taken in yet
+                self.assertEqual(list((place / "etc").rglob("*")), [place / "etc/weft"])
+        for deb in DEBS:
+            self.assertNotIn("./conffiles", control_files(deb), deb.name)
+
+    def completed(self, script, *typed):
+        """What bash offers for the last word of these."""
+        function = f"_{typed[0].replace('-', '_')}"
+        done = subprocess.run(
+            ["bash", "-euc", f'. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); {function}; '
+             'printf "%s\n" "${COMPREPLY[@]}"', "bash", script, *typed], stdout=subprocess.PIPE,
+            text=True, check=True, cwd=self.folder.name)
+        return done.stdout.split()
+
+    def test_bash_completes_commands_flags_choices_and_files(self):
+        pathlib.Path(self.folder.name, "pi1.tar").touch()
+        for name, arch, place in self.each():
+            script = place / f"usr/share/bash-completion/completions/{name}"
+            output("bash", "-n", script)
+            for typed, wanted in COMPLETED[name]:
+                found = self.completed(script, name, *typed)
+                if wanted == "pi1.tar":  # files, and nothing else
+                    self.assertIn(wanted, found, (name, typed))
+                    self.assertFalse([word for word in found if word.startswith("-")], (name, typed))
+                else:
+                    self.assertEqual(sorted(found), sorted(wanted), (name, arch, typed))
 
 
 class Sbom(unittest.TestCase):
