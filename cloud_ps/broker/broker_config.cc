@@ -15,6 +15,10 @@ constexpr int64_t kInFlight = 128;              // messages sent to one client a
 constexpr int64_t kSmallMessages = 64;          // acknowledgements and the like, per worker
 constexpr int64_t kBrokerItself = 16 << 20;
 constexpr int64_t kPerClient = 256 << 10;  // socket, TLS, names
+// Connections are counted before anybody has shown a certificate: so many may come to nothing, and
+// of each the broker keeps at most so much.
+constexpr int64_t kStrangers = 500;
+constexpr int64_t kPerStranger = 64 << 10;
 
 int64_t PacketBytes(const BrokerJob& job) {
   return std::max(job.segment_bytes, kLargestSmallTalk) + kMessageOverhead;
@@ -35,7 +39,8 @@ int64_t MemoryBytes(const BrokerJob& job, int64_t window_bytes) {
                          segment;
   const int64_t clients = job.workers + job.shards;
   const int64_t half_read = clients * PacketBytes(job);
-  return kBrokerItself + clients * kPerClient + stored + copied + half_read;
+  return kBrokerItself + kStrangers * kPerStranger + clients * kPerClient + stored + copied +
+         half_read;
 }
 
 std::string Sizes(int64_t bytes) { return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB"; }
@@ -94,8 +99,8 @@ std::string Config(const BrokerJob& job) {
   line("max_queued_bytes " +
        std::to_string(windows * (segments * (job.segment_bytes + kMessageOverhead) +
                                  kSmallMessages * kMessageOverhead)));
-  line("# Servers, those who watch, and devices that come back before they were missed.");
-  line("max_connections " + std::to_string(2 * (job.workers + job.shards) + 14));
+  line("# Servers, devices that come back before they were missed, and whoever finds the port.");
+  line("max_connections " + std::to_string(2 * (job.workers + job.shards) + kStrangers));
   line("memory_limit " + std::to_string(job.memory_limit_bytes));
   return text;
 }

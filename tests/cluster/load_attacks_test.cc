@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // F32, F37: an enrolled device sends too much, too long, or what is no MQTT. It loses its own
 // connection, or its own messages; the broker's memory stays within bounds, and the others work on.
+// So they do beside strangers who only connect.
+#include <filesystem>
 #include <fstream>
 
 #include "tests/cluster/attacked_cluster.h"
@@ -20,6 +22,18 @@ int64_t BrokerBytes() {
     if (line.starts_with("VmRSS:")) return std::stoll(line.substr(6)) * 1024;
   }
   return -1;
+}
+
+// Connections that the broker has open, and the port it listens on.
+size_t BrokerSockets() {
+  size_t sockets = 0;
+  const std::string folder =
+      "/proc/" + std::to_string(AttackedCluster::Get().broker().pid()) + "/fd";
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    std::error_code gone;
+    sockets += std::filesystem::read_symlink(entry.path(), gone).string().starts_with("socket:");
+  }
+  return sockets;
 }
 
 // Mallory, connected, sends these bytes and is sent away; nobody else notices.
@@ -111,11 +125,26 @@ TEST(AttackByLoad, BytesThatAreNoMqtt) {
 TEST(AttackByLoad, ManyConnectionsOfOneDeviceAreOne) {
   AttackedCluster& cluster = AttackedCluster::Get();
   std::vector<std::unique_ptr<RawClient>> all;
-  for (int i = 0; i < 30; ++i) {  // the broker takes 22 in all
+  const size_t before = BrokerSockets();
+  for (int i = 0; i < 30; ++i) {
     all.push_back(cluster.Join("mallory", {.client_id = "id" + std::to_string(i)}));
   }
+  CHECK(BrokerSockets() <= before + 1);
   CHECK(cluster.victim().Alive());
   cluster.CheckNobodyHeard(*all.back());
+}
+
+// The broker counts them before they have shown who they are.
+TEST(AttackByLoad, SilentConnectionsOfStrangersKeepNobodyOut) {
+  AttackedCluster& cluster = AttackedCluster::Get();
+  std::vector<std::unique_ptr<RawClient>> silent;
+  for (int i = 0; i < 200; ++i) {
+    silent.push_back(std::make_unique<RawClient>(cluster.port(), nullptr));
+    CHECK(silent.back()->open());
+  }
+  const std::unique_ptr<RawClient> mallory = cluster.Join("mallory");
+  CHECK(BrokerSockets() > silent.size());  // they are all there
+  cluster.CheckNobodyHeard(*mallory);
 }
 
 // 128 MiB go out while the server reads nothing. Its queue is full then, and what is too much is

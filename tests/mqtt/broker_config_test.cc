@@ -179,6 +179,15 @@ TEST(BrokerConfig, WhatDoesNotFitIsWarnedOfWithAWindowThatWould) {
   job.window_bytes += job.segment_bytes;
   CHECK(!ps::PlanBroker(job)->warning.empty());
 
+  // The smallest job has room for the connections of 500 strangers.
+  job.workers = 1;
+  job.segment_bytes = job.window_bytes = 1024;
+  const int64_t least = ps::PlanBroker(job)->memory_bytes;
+  CHECK(least >
+        500 * (54 << 10));  // as measured: of one that has sent half of what TLS begins with
+  CHECK(least < 64 << 20);
+  STRCMP_CONTAINS("max_connections 504\n", ps::PlanBroker(job)->config.c_str());
+
   job.memory_limit_bytes = 1'000'000;
   STRCMP_CONTAINS("fewer workers", ps::PlanBroker(job)->warning.c_str());
 }
