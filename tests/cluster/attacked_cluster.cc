@@ -18,6 +18,12 @@ void Insist(bool good, const std::string& what) {
   std::abort();
 }
 
+constexpr const char* kObserver = "observer";
+// Where it also may speak, so that it can be seen to hear. $SYS takes nothing but these from
+// anybody.
+constexpr const char* kObserved[] = {"weft/other/mallory/ctl",
+                                     "$SYS/broker/connection/mallory/state"};
+
 }  // namespace
 
 int64_t NowSeconds() { return static_cast<int64_t>(std::time(nullptr)); }
@@ -33,17 +39,37 @@ AttackedCluster::AttackedCluster() {
     const Result<ClusterFolder> made = ClusterFolder::Init(
         folder, {.host = "127.0.0.1", .port = port, .job = "job", .workers = 3}, NowSeconds());
     Insist(made.ok(), made.status().message());
+    LetObserverHear(folder);
     // The one line added: $SYS speaks every second, so that nobody waits long for it.
     return ReadAll(made->broker_config()) + "sys_interval 1\n";
   });
   // However long a test takes, they are missed after a minute and a half.
   server_ = Join(ps::kServerUser, {.keepalive_s = 60});
   victim_ = Join("victim", {.keepalive_s = 60});
+  const RawTls observer =
+      Files(kObserver, authority().IssueClient(kObserver, NowSeconds()).value());
+  observer_ = std::make_unique<RawClient>(port(), &observer);
+  Insist(observer_->Connect({.client_id = kObserver, .keepalive_s = 60}) == 0, "no observer");
   for (const char* lane : {"ctl", "push", "telemetry"}) {
     Insist(server_->Subscribe(std::string("weft/job/+/") + lane, 1) == 1, "no subscription");
   }
   Insist(server_->Subscribe("weft/job/servers", 1) == 1, "no subscription");
   Insist(victim_->Subscribe("weft/job/victim/pull", 1) == 1, "no subscription");
+  for (const char* filter : {"weft/other/#", "$SYS/broker/connection/#", "$SYS/broker/mallory"}) {
+    Insist(observer_->Subscribe(filter, 1) == 1, "no subscription");
+  }
+}
+
+void AttackedCluster::LetObserverHear(const std::string& folder) {
+  const std::string path = folder + "/broker/acl";
+  std::string acl = ReadAll(path) + "\nuser " + kObserver + "\ntopic read $SYS/broker/mallory\n";
+  for (const char* topic : kObserved) acl += std::string("topic readwrite ") + topic + "\n";
+  WriteAll(path, acl);
+}
+
+void AttackedCluster::Reload() {
+  LetObserverHear(folder());
+  broker_->Reload();
 }
 
 RawTls AttackedCluster::Files(const std::string& name, const Identity& identity) const {
@@ -99,6 +125,11 @@ void AttackedCluster::CheckNobodyHeard(RawClient& mallory) {
   const std::string up = NewMarker();
   CHECK_EQUAL(0, mallory.Publish({.topic = "weft/job/mallory/ctl", .payload = up}));
   STRCMP_EQUAL("", Joined(server_->HearUntil(up)).c_str());
+  for (const char* topic : kObserved) {
+    const std::string beside = NewMarker();
+    CHECK_EQUAL(0, observer_->Publish({.topic = topic, .payload = beside}));
+    STRCMP_EQUAL("", Joined(observer_->HearUntil(beside)).c_str());
+  }
   CheckUnharmed();
 }
 
@@ -119,11 +150,11 @@ void CheckPublishBlocked(const RawPublish& publish) {
   cluster.CheckNobodyHeard(*mallory);
 }
 
-void CheckWillBlocked(const RawConnect& connect) {
+void CheckWillBlocked(const RawConnect& connect, int reason) {
   AttackedCluster& cluster = AttackedCluster::Get();
   const RawTls tls = cluster.Device("mallory");
   RawClient dying(cluster.port(), &tls);
-  dying.Connect(connect);  // refused now, or its will is not carried out
+  CHECK_EQUAL(reason, dying.Connect(connect));
   dying.Vanish();
   // Its own name again: the broker then has done with the one that vanished.
   const std::unique_ptr<RawClient> mallory = cluster.Join("mallory");
@@ -148,11 +179,12 @@ void CheckListenerHearsNothing(const std::string& filter, int qos, int version) 
   STRCMP_EQUAL("", Joined(mallory->HearUntil(end)).c_str());
 }
 
-void CheckNotLetIn(const RawTls& tls) {
+void CheckNotLetIn(const RawTls& tls, int alert) {
   AttackedCluster& cluster = AttackedCluster::Get();
   RawClient mallory(cluster.port(), &tls);
   CHECK_EQUAL(-1, mallory.Connect({.client_id = "mallory"}));
   CHECK_FALSE(mallory.open());
+  CHECK_EQUAL(alert, mallory.alert());
   cluster.CheckUnharmed();
 }
 

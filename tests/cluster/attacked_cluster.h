@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A cluster as `weft cluster` makes it, its broker running as configured, the server and a device
-// connected, and another device that wants what is not its own.
+// connected, and another device that wants what is not its own. An observer, whom only the tests'
+// access list knows, listens where neither server nor device would: in another job, and among the
+// broker's own topics.
 #pragma once
 
 #include <memory>
@@ -36,9 +38,12 @@ class AttackedCluster {
   // Connected under its own name with nothing special, or aborts.
   std::unique_ptr<RawClient> Join(const std::string& name, const RawConnect& connect = {});
 
-  // The server and the victim hear nothing but what is meant for them, and can be heard. `mallory`
-  // is connected and has done its worst.
+  // The server, the victim and the observer hear nothing but what is meant for them, and can be
+  // heard. `mallory` is connected and has done its worst.
   void CheckNobodyHeard(RawClient& mallory);
+  // Has the broker read its files again.
+  void Reload();
+
   // The server hears the victim, and the other way round.
   void CheckUnharmed();
 
@@ -47,19 +52,25 @@ class AttackedCluster {
   std::string NewMarker() { return "marker" + std::to_string(++markers_); }
 
  private:
+  // The observer's lines are in the access list, which every change of the cluster writes anew.
+  static void LetObserverHear(const std::string& folder);
+
   ScratchFolder folder_;
   std::unique_ptr<net::Broker> broker_;
   std::unique_ptr<RawClient> server_;
   std::unique_ptr<RawClient> victim_;
+  std::unique_ptr<RawClient> observer_;
   int markers_ = 0;
 };
 
 // A device "mallory" that publishes, connects with this will, or listens: blocked, and not heard.
+// The broker answers the one with a will with `reason`; with 0 it leaves it, and nobody hears it.
 void CheckPublishBlocked(const RawPublish& publish);
-void CheckWillBlocked(const RawConnect& connect);
+void CheckWillBlocked(const RawConnect& connect, int reason = 0);
 void CheckListenerHearsNothing(const std::string& filter, int qos, int version = 5);
-// This certificate, or none, gets no further than TLS.
-void CheckNotLetIn(const RawTls& tls);
+// This certificate, or none, gets no further than TLS: the broker says why, such as
+// SSL_AD_UNKNOWN_CA.
+void CheckNotLetIn(const RawTls& tls, int alert);
 
 std::string Joined(const std::vector<std::string>& topics);
 

@@ -114,10 +114,17 @@ RawClient::RawClient(int port, const RawTls* tls) {
   }
   if (!tls->ciphers.empty()) SSL_CTX_set_cipher_list(context_, tls->ciphers.c_str());
   ssl_ = SSL_new(context_);
+  SSL_set_app_data(ssl_, this);
+  SSL_set_info_callback(ssl_, OnTlsEvent);
   SSL_set_fd(ssl_, socket_);
   if (tls->session != nullptr) SSL_set_session(ssl_, tls->session);
   open_ = open_ && SSL_connect(ssl_) == 1;
   ERR_clear_error();
+}
+
+void RawClient::OnTlsEvent(const SSL* ssl, int where, int what) {
+  if (where != SSL_CB_READ_ALERT || (what >> 8) != SSL3_AL_FATAL) return;
+  static_cast<RawClient*>(SSL_get_app_data(ssl))->alert_ = what & 0xff;
 }
 
 RawClient::~RawClient() {

@@ -64,6 +64,11 @@ class RawClient {
   // refusal only when it reads.
   bool open() const { return open_; }
 
+  // Why the other side refused us by TLS, such as SSL_AD_UNKNOWN_CA; -1 if it has not, or only hung
+  // up. And why we refused the other side; X509_V_OK if we did not.
+  int alert() const { return alert_; }
+  long refused() const { return SSL_get_verify_result(ssl_); }
+
   void Send(const std::string& bytes);
   // The next packet; nullopt when the other side has hung up, or after ten seconds.
   std::optional<RawPacket> Next();
@@ -97,11 +102,13 @@ class RawClient {
   void Acknowledge(const RawPacket& publish);
   std::optional<RawPacket> Await(int type);
   bool Fill(size_t size);
+  static void OnTlsEvent(const SSL* ssl, int where, int what);
 
   int socket_ = -1;
   SSL_CTX* context_ = nullptr;
   SSL* ssl_ = nullptr;
   bool open_ = false;
+  int alert_ = -1;
   int version_ = 5;
   bool session_present_ = false;
   uint16_t packet_id_ = 0;

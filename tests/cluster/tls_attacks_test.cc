@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "tests/cluster/attacked_cluster.h"
+#include "tests/cluster/permissive_server.h"
 #include "tests/mqtt/certificates.h"
 
 #include <CppUTest/TestHarness.h>
@@ -34,6 +35,11 @@ RawTls OfVersion(int version, const std::string& ciphers) {
   tls.ciphers = ciphers;
   return tls;
 }
+
+RawTls Tls10() { return OfVersion(TLS1_VERSION, "ALL:@SECLEVEL=0"); }
+RawTls Tls11() { return OfVersion(TLS1_1_VERSION, "ALL:@SECLEVEL=0"); }
+RawTls NotEncrypted() { return OfVersion(TLS1_2_VERSION, "eNULL:@SECLEVEL=0"); }
+RawTls NotAuthenticated() { return OfVersion(TLS1_2_VERSION, "aNULL:@SECLEVEL=0"); }
 
 // Bytes as they are on the TLS port are answered by hanging up, at most after an alert.
 void CheckPlainBytesRefused(const std::string& bytes) {
@@ -61,26 +67,26 @@ TEST(AttackOnTls, AGoodCertificateIsLetInByTls12And13) {  // or the others would
   }
 }
 
-TEST(AttackOnTls, NoCertificate) { CheckNotLetIn(Trusting()); }
+TEST(AttackOnTls, NoCertificate) { CheckNotLetIn(Trusting(), SSL_AD_CERTIFICATE_REQUIRED); }
 
 TEST(AttackOnTls, ACertificateThatSignedItself) {
   const net::Certificates files;
   files.MakeAuthority("victim");
-  CheckNotLetIn(With(files, "victim"));
+  CheckNotLetIn(With(files, "victim"), SSL_AD_UNKNOWN_CA);
 }
 
 TEST(AttackOnTls, ACertificateOfAnotherAuthority) {
   const Identity other = Authority::Create(NowSeconds()).value();
   const Identity forged =
       Authority::Load(other).value().IssueClient("victim", NowSeconds()).value();
-  CheckNotLetIn(AttackedCluster::Get().Files("forged", forged));
+  CheckNotLetIn(AttackedCluster::Get().Files("forged", forged), SSL_AD_UNKNOWN_CA);
 }
 
 TEST(AttackOnTls, ACertificateOfAnotherAuthorityOfTheSameNameShownWithIt) {
   const Identity other = Authority::Create(NowSeconds()).value();
   Identity forged = Authority::Load(other).value().IssueClient("ps", NowSeconds()).value();
   forged.certificate += other.certificate;
-  CheckNotLetIn(AttackedCluster::Get().Files("forged", forged));
+  CheckNotLetIn(AttackedCluster::Get().Files("forged", forged), SSL_AD_UNKNOWN_CA);
 }
 
 TEST(AttackOnTls, ACertificateSignedByADevice) {
@@ -93,20 +99,23 @@ TEST(AttackOnTls, ACertificateSignedByADevice) {
   WriteAll(files.Certificate("chain"),
            ReadAll(files.Certificate("ps")) + ReadAll(files.Certificate("mallory")));
   std::filesystem::copy_file(files.Key("ps"), files.Key("chain"));
-  CheckNotLetIn(With(files, "chain"));
+  CheckNotLetIn(With(files, "chain"), SSL_AD_UNKNOWN_CA);
 }
 
 TEST(AttackOnTls, AnExpiredCertificate) {
   AttackedCluster& cluster = AttackedCluster::Get();
   const int64_t long_ago = NowSeconds() - (Authority::kYears + 1) * kYear;
   CheckNotLetIn(
-      cluster.Files("expired", cluster.authority().IssueClient("victim", long_ago).value()));
+      cluster.Files("expired", cluster.authority().IssueClient("victim", long_ago).value()),
+      SSL_AD_CERTIFICATE_EXPIRED);
 }
 
 TEST(AttackOnTls, ACertificateThatIsNotGoodYet) {
   AttackedCluster& cluster = AttackedCluster::Get();
-  CheckNotLetIn(cluster.Files(
-      "early", cluster.authority().IssueClient("victim", NowSeconds() + kYear).value()));
+  CheckNotLetIn(
+      cluster.Files("early",
+                    cluster.authority().IssueClient("victim", NowSeconds() + kYear).value()),
+      SSL_AD_BAD_CERTIFICATE);
 }
 
 TEST(AttackOnTls, TheBrokersCertificateAsAClients) {
@@ -114,7 +123,7 @@ TEST(AttackOnTls, TheBrokersCertificateAsAClients) {
   RawTls tls = Trusting();
   tls.certificate = broker + ".crt";
   tls.key = broker + ".key";
-  CheckNotLetIn(tls);
+  CheckNotLetIn(tls, SSL_AD_UNSUPPORTED_CERTIFICATE);
 }
 
 TEST(AttackOnTls, TheAuthoritysCertificateAsAClients) {
@@ -122,7 +131,7 @@ TEST(AttackOnTls, TheAuthoritysCertificateAsAClients) {
   RawTls tls = Trusting();
   tls.certificate = authority + ".crt";
   tls.key = authority + ".key";
-  CheckNotLetIn(tls);
+  CheckNotLetIn(tls, SSL_AD_UNSUPPORTED_CERTIFICATE);
 }
 
 TEST(AttackOnTls, ADevicePosingAsTheBrokerIsNotBelieved) {
@@ -134,17 +143,27 @@ TEST(AttackOnTls, ADevicePosingAsTheBrokerIsNotBelieved) {
            device.certificate + "\nkeyfile " + device.key + "\n";
   });
   const RawTls victim = cluster.Device("victim");
-  CHECK_FALSE(RawClient(trap.port(), &victim).open());
+  const RawClient trapped(trap.port(), &victim);
+  CHECK_FALSE(trapped.open());
+  CHECK_EQUAL(X509_V_ERR_INVALID_PURPOSE, trapped.refused());
   CHECK(RawClient(cluster.port(), &victim).open());
 }
 
-TEST(AttackOnTls, Tls10) { CheckNotLetIn(OfVersion(TLS1_VERSION, "ALL:@SECLEVEL=0")); }
-TEST(AttackOnTls, Tls11) { CheckNotLetIn(OfVersion(TLS1_1_VERSION, "ALL:@SECLEVEL=0")); }
+TEST(AttackOnTls,
+     WhatIsOldOrEmptyIsTakenBySomebodyWhoAllowsIt) {  // or the next would prove nothing
+  for (const RawTls& tls : {Tls10(), Tls11(), NotEncrypted(), NotAuthenticated()}) {
+    const PermissiveServer server(AttackedCluster::Get().folder() + "/broker/broker");
+    const RawClient client(server.port(), &tls);
+    CHECK(client.open());
+  }
+}
+TEST(AttackOnTls, Tls10) { CheckNotLetIn(Tls10(), SSL_AD_PROTOCOL_VERSION); }
+TEST(AttackOnTls, Tls11) { CheckNotLetIn(Tls11(), SSL_AD_PROTOCOL_VERSION); }
 TEST(AttackOnTls, Tls12WithoutEncryption) {
-  CheckNotLetIn(OfVersion(TLS1_2_VERSION, "eNULL:@SECLEVEL=0"));
+  CheckNotLetIn(NotEncrypted(), SSL_AD_HANDSHAKE_FAILURE);
 }
 TEST(AttackOnTls, Tls12WithoutAuthentication) {
-  CheckNotLetIn(OfVersion(TLS1_2_VERSION, "aNULL:@SECLEVEL=0"));
+  CheckNotLetIn(NotAuthenticated(), SSL_AD_HANDSHAKE_FAILURE);
 }
 
 TEST(AttackOnTls, PlainMqttOnTheTlsPort) {

@@ -150,13 +150,19 @@ TEST(AttackByWill, ByAnOldClient) {
   CheckWillBlocked({.version = 4, .will_topic = "weft/job/victim/pull"});
 }
 TEST(AttackByWill, Retained) {
-  CheckWillBlocked({.will_topic = "weft/job/mallory/ctl", .will_retain = true});
+  constexpr int kRetainNotSupported = 154;
+  CheckWillBlocked({.will_topic = "weft/job/mallory/ctl", .will_retain = true},
+                   kRetainNotSupported);
 }
 TEST(AttackByWill, AtQos2) {
-  CheckWillBlocked({.will_topic = "weft/job/mallory/ctl", .will_qos = 2});
+  constexpr int kQosNotSupported = 155;
+  CheckWillBlocked({.will_topic = "weft/job/mallory/ctl", .will_qos = 2}, kQosNotSupported);
 }
 TEST(AttackByWill, OnTheBrokersOwnTopics) {
-  CheckWillBlocked({.will_topic = "$SYS/broker/clients/connected"});
+  CheckWillBlocked({.will_topic = "$SYS/broker/mallory"});
+}
+TEST(AttackByWill, AsIfABridgeOfTheBrokers) {  // the one kind that brokers take from others
+  CheckWillBlocked({.will_topic = "$SYS/broker/connection/mallory/state"});
 }
 TEST(AttackByWill, InAnotherJob) { CheckWillBlocked({.will_topic = "weft/other/mallory/ctl"}); }
 
