@@ -105,7 +105,7 @@ Finding CheckTls(const BrokerWalk& walk, const std::string& address) {
       return Bad(fmt::format("the broker's certificate ('{}') is for another name than {}",
                              answer.peer_name, broker.host),
                  "give the name in the certificate with --broker, or have one made for this name "
-                 "(`weft cluster init --host`)");
+                 "(`weft cluster renew --host`)");
     case TlsVerdict::kOwnMissing:
       return Bad("the broker asks for a certificate, and none is given", "give --cert and --key");
     case TlsVerdict::kOwnUnknown:

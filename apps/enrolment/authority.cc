@@ -5,6 +5,7 @@
 #include <openssl/err.h>
 #include <openssl/rand.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <ctime>
 #include <span>
@@ -19,6 +20,27 @@ namespace {
 constexpr const char* kAuthorityCn = "weft cluster authority";
 constexpr int kDaysPerYear = 365;
 constexpr int kEarlyDays = 1;
+
+std::vector<std::string> HostsOf(const X509* certificate) {
+  std::vector<std::string> hosts;
+  const NamesPtr names(static_cast<GENERAL_NAMES*>(
+      X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
+  for (int i = 0; names && i < sk_GENERAL_NAME_num(names.get()); ++i) {
+    const GENERAL_NAME* name = sk_GENERAL_NAME_value(names.get(), i);
+    if (name->type != GEN_DNS && name->type != GEN_IPADD) continue;
+    const ASN1_STRING* text = name->type == GEN_DNS ? name->d.dNSName : name->d.iPAddress;
+    const auto* bytes = ASN1_STRING_get0_data(text);
+    const auto size = static_cast<size_t>(ASN1_STRING_length(text));
+    if (name->type == GEN_DNS) {
+      hosts.emplace_back(reinterpret_cast<const char*>(bytes), size);
+    } else if (size == sizeof(in_addr) || size == sizeof(in6_addr)) {
+      char address[INET6_ADDRSTRLEN] = {};
+      inet_ntop(size == sizeof(in_addr) ? AF_INET : AF_INET6, bytes, address, sizeof(address));
+      hosts.emplace_back(address);
+    }
+  }
+  return hosts;
+}
 
 Status OpenSslFailed(const std::string& doing) {
   char text[256] = "no reason given";
@@ -95,10 +117,10 @@ Result<Identity> Finish(X509* draft, EVP_PKEY* key, EVP_PKEY* signer) {
 }
 
 Result<Identity> Issue(const Identity& authority, const std::string& cn, int64_t now_s,
-                       std::vector<Extension> extensions) {
+                       const std::string& known_key, std::vector<Extension> extensions) {
   const CertificatePtr issuer = CertificateOf(authority.certificate);
   const KeyPtr signer = KeyOf(authority.key);
-  const KeyPtr key(EVP_EC_gen("P-256"));
+  const KeyPtr key = known_key.empty() ? KeyPtr(EVP_EC_gen("P-256")) : KeyOf(known_key);
   if (!issuer || !signer || !key) return OpenSslFailed("making a key");
   for (const auto& [nid, value] : {Extension{NID_basic_constraints, "critical,CA:FALSE"},
                                    Extension{NID_key_usage, "critical,digitalSignature"},
@@ -160,13 +182,19 @@ Result<CertificateFacts> ReadCertificate(const std::string& certificate, int64_t
     return Status::InvalidInput("no certificate can be read in it");
   }
   auto now = static_cast<time_t>(now_s);
+  const TimePtr from = TimeAfter(now_s, 0);
+  int days = 0;
+  int seconds = 0;
+  ASN1_TIME_diff(&days, &seconds, from.get(), X509_get0_notAfter(read.get()));
   char expires[64];
   std::strftime(expires, sizeof(expires), "%Y-%m-%dT%H:%M:%SZ", &end);
   return CertificateFacts{.name = cn,
                           .serial = HexOf(X509_get0_serialNumber(read.get())),
                           .fingerprint = HexText(std::as_bytes(std::span(digest, digest_size))),
                           .expires = expires,
-                          .expired = X509_cmp_time(X509_get0_notAfter(read.get()), &now) < 0};
+                          .expired = X509_cmp_time(X509_get0_notAfter(read.get()), &now) < 0,
+                          .days_left = std::max(0, days),
+                          .hosts = HostsOf(read.get())};
 }
 
 Result<std::vector<std::string>> ReadRevoked(const std::string& revocations) {
@@ -203,15 +231,21 @@ Result<Authority> Authority::Load(Identity identity) {
   return Authority(std::move(identity));
 }
 
-Result<Identity> Authority::IssueBroker(const std::string& host, int64_t now_s) const {
-  const std::string kind = IsAddress(host) ? "IP:" : "DNS:";
-  // A common name has room for 64 letters; clients go by the other name anyway.
-  return Issue(identity_, host.size() <= 64 ? host : "weft broker", now_s,
-               {{NID_ext_key_usage, "serverAuth"}, {NID_subject_alt_name, kind + host}});
+Result<Identity> Authority::IssueBroker(const std::vector<std::string>& hosts, int64_t now_s,
+                                        const std::string& key) const {
+  std::string names;
+  for (const std::string& host : hosts) {
+    names += (names.empty() ? "" : ",") + std::string(IsAddress(host) ? "IP:" : "DNS:") + host;
+  }
+  // A common name has room for 64 letters; clients go by the other names anyway.
+  const std::string& first = hosts.front();
+  return Issue(identity_, first.size() <= 64 ? first : "weft broker", now_s, key,
+               {{NID_ext_key_usage, "serverAuth"}, {NID_subject_alt_name, names}});
 }
 
-Result<Identity> Authority::IssueClient(const std::string& name, int64_t now_s) const {
-  return Issue(identity_, name, now_s, {{NID_ext_key_usage, "clientAuth"}});
+Result<Identity> Authority::IssueClient(const std::string& name, int64_t now_s,
+                                        const std::string& key) const {
+  return Issue(identity_, name, now_s, key, {{NID_ext_key_usage, "clientAuth"}});
 }
 
 Result<std::string> Authority::Revoke(const std::string& before, const std::string& certificate,

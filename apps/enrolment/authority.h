@@ -25,6 +25,9 @@ struct CertificateFacts {
   std::string fingerprint;  // SHA-256 in lower-case hexadecimal digits
   std::string expires;      // "2036-11-15T00:23:25Z"
   bool expired = false;     // at the time that was given
+  int days_left = 0;        // from then on; 0 if it is expired
+  // Names, and addresses in numbers, of the server that it is for.
+  std::vector<std::string> hosts = {};
 };
 
 // InvalidInput if it is none.
@@ -45,10 +48,13 @@ class Authority {
   // InvalidInput if they are not an authority's certificate and its key.
   static Result<Authority> Load(Identity identity);
 
-  // For a server that is reached as `host`, a name or an address in numbers.
-  Result<Identity> IssueBroker(const std::string& host, int64_t now_s) const;
-  // For a client that is to be `name`.
-  Result<Identity> IssueClient(const std::string& name, int64_t now_s) const;
+  // For a server that is reached as each of `hosts`, names or addresses in numbers. With a new key,
+  // unless one is given.
+  Result<Identity> IssueBroker(const std::vector<std::string>& hosts, int64_t now_s,
+                               const std::string& key = {}) const;
+  // For a client that is to be `name`; as to the key, as above.
+  Result<Identity> IssueClient(const std::string& name, int64_t now_s,
+                               const std::string& key = {}) const;
 
   // The list that follows `before` (empty: the first), with `certificate` (empty: none) added.
   Result<std::string> Revoke(const std::string& before, const std::string& certificate,

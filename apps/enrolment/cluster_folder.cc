@@ -189,7 +189,7 @@ Status ClusterFolder::MakeAll(int64_t now_s) {
   if (!identity.ok()) return identity.status();
   const Result<Authority> authority = Authority::Load(*identity);
   if (!authority.ok()) return authority.status();
-  const Result<Identity> broker = authority->IssueBroker(setting_.host, now_s);
+  const Result<Identity> broker = authority->IssueBroker({setting_.host}, now_s);
   if (!broker.ok()) return broker.status();
   const Result<std::string> revocations = authority->Revoke("", "", now_s);
   if (!revocations.ok()) return revocations.status();
@@ -419,6 +419,48 @@ Status ClusterFolder::Revoke(const std::string& device, int64_t now_s) {
   revocations_ = std::move(*revocations);
   serials_.push_back(member->facts.serial);
   fs::remove(DevicePath(device) + "/" + device + ".tar", ignored);
+  return UpdateBroker(now_s);
+}
+
+Status ClusterFolder::Renew(const std::string& host, int64_t now_s) {
+  ClusterSetting wanted = setting_;
+  if (!host.empty()) wanted.host = host;
+  Result<ClusterSetting> setting = ParseCluster(ClusterText(wanted));  // as it will be read again
+  if (!setting.ok()) return setting.status();
+  const Result<Authority> authority = LoadAuthority();
+  if (!authority.ok()) return authority.status();
+  const std::string broker_path = path_ + "/broker/broker.crt";
+  const Result<Member> broker = ReadMember(broker_path, "broker", "broker", now_s);
+  if (!broker.ok()) return broker.status();
+  std::vector<std::string> hosts = {setting->host};
+  for (const std::string& known : broker->facts.hosts) {
+    if (CanBeHost(known) && known != setting->host) hosts.push_back(known);
+  }
+  const auto renew = [&](const std::string& path, const auto& issue) {
+    const Result<std::string> key = ReadSmallFile(path + ".key", kMostBytes);
+    if (!key.ok()) return key.status();
+    const Result<Identity> identity = issue(*key);
+    if (!identity.ok()) return identity.status();
+    return WritePrivate(path + ".crt", identity->certificate, OwnerOf(path + ".key"));
+  };
+  Status status = renew(path_ + "/broker/broker", [&](const std::string& key) {
+    return authority->IssueBroker(hosts, now_s, key);
+  });
+  for (int shard = 0; status.ok() && shard < setting_.shards; ++shard) {
+    status = renew(ServerPath(shard), [&](const std::string& key) {
+      return authority->IssueClient(ps::ServerUser(shard, setting_.shards), now_s, key);
+    });
+  }
+  if (!status.ok()) return status;
+  Result<std::string> revocations = authority->Revoke(revocations_, "", now_s);
+  if (!revocations.ok()) return revocations.status();
+  status = WritePrivate(path_ + "/ca/ca.crl", *revocations, std::nullopt);
+  if (!status.ok()) return status;
+  revocations_ = std::move(*revocations);
+  // Last: the certificate is good for the name before anybody is told of it.
+  status = WriteIfOther(path_ + kSettingName, ClusterText(*setting), std::nullopt);
+  if (!status.ok()) return status;
+  setting_ = std::move(*setting);
   return UpdateBroker(now_s);
 }
 

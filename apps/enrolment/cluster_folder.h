@@ -56,6 +56,10 @@ class ClusterFolder {
   // From now on the broker, once it has read its files again, knows it no more. NotFound if there
   // is no such device; InvalidInput if it is revoked already.
   Status Revoke(const std::string& device, int64_t now_s);
+  // Writes the certificates of broker and servers anew, for their keys, and the list of revoked
+  // ones. If `host` is not empty, it is what the broker is called from now on, in its certificate
+  // beside the names that it had. InvalidInput if it cannot be one.
+  Status Renew(const std::string& host, int64_t now_s);
   // The authority, the broker and the servers, then the devices by name.
   Result<std::vector<Member>> Members(int64_t now_s) const;
 

@@ -63,7 +63,7 @@ ps::BrokerJob BrokerJobOf(const ClusterSetting& setting, const std::string& fold
 
 // All but what is for the servers' configurations only.
 Status ValidateMeeting(const ClusterSetting& setting) {
-  if (!IsAddress(setting.host) && !IsHostName(setting.host)) {
+  if (!CanBeHost(setting.host)) {
     return Status::InvalidInput("--host '" + setting.host +
                                 "' is neither a host's name nor an address in numbers; give what "
                                 "devices will call the broker's machine");
@@ -83,6 +83,8 @@ Status ValidateMeeting(const ClusterSetting& setting) {
 }
 
 }  // namespace
+
+bool CanBeHost(const std::string& host) { return IsAddress(host) || IsHostName(host); }
 
 Status Validate(const ClusterSetting& setting) {
   if (Status status = ValidateMeeting(setting); !status.ok()) return status;

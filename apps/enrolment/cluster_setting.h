@@ -31,6 +31,9 @@ struct ClusterSetting {
   int batch = 0;
 };
 
+// Whether a broker can be reached as `host`: a name, or an address in numbers.
+bool CanBeHost(const std::string& host);
+
 // InvalidInput, with what is wrong, for names and numbers that cannot be.
 Status Validate(const ClusterSetting& setting);
 

@@ -30,6 +30,7 @@ using CrlPtr = std::unique_ptr<X509_CRL, FreedBy<X509_CRL_free>>;
 using RevokedPtr = std::unique_ptr<X509_REVOKED, FreedBy<X509_REVOKED_free>>;
 using IntegerPtr = std::unique_ptr<ASN1_INTEGER, FreedBy<ASN1_INTEGER_free>>;
 using TimePtr = std::unique_ptr<ASN1_TIME, FreedBy<ASN1_TIME_free>>;
+using NamesPtr = std::unique_ptr<GENERAL_NAMES, FreedBy<GENERAL_NAMES_free>>;
 using ExtensionPtr = std::unique_ptr<X509_EXTENSION, FreedBy<X509_EXTENSION_free>>;
 
 inline BioPtr ReadingBio(const std::string& text) {

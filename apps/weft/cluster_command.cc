@@ -10,6 +10,7 @@
 #include <ostream>
 
 #include "apps/enrolment/cluster_folder.h"
+#include "apps/enrolment/private_files.h"
 #include "apps/terminal/text.h"
 #include "apps/weft/commands.h"
 
@@ -17,11 +18,13 @@ namespace weft::apps {
 namespace {
 
 constexpr const char* kSystemFolder = "/etc/weft/cluster";
+constexpr size_t kDayLetters = 10;  // "2036-11-15"
 
 struct ClusterFlags {
   std::string folder;  // of init; of the others, --dir
   ClusterSetting setting;
   std::string device;
+  std::string host;  // of renew
   DeviceChoices choices;
   bool json = false;
 };
@@ -103,6 +106,81 @@ Status RunRevoke(const ClusterFlags& flags, Console& console) {
   return Status::Ok();
 }
 
+// How mosquitto.conf would say where the broker listens; empty if it does say that.
+Result<std::string> MissingListener(const ClusterFolder& cluster) {
+  const Result<ps::BrokerPlan> plan =
+      PlanClusterBroker(cluster.setting(), cluster.path() + "/broker", {});
+  if (!plan.ok()) return plan.status();
+  const Result<std::string> config = ReadSmallFile(cluster.broker_config(), 1 << 20);
+  if (!config.ok()) return config.status();
+  const size_t at = plan->config.find("listener ");
+  const std::string line = plan->config.substr(at, plan->config.find('\n', at) - at);
+  return ("\n" + *config).find("\n" + line + "\n") == std::string::npos ? line : "";
+}
+
+Status RunRenew(const ClusterFlags& flags, Console& console) {
+  Result<ClusterFolder> cluster = OpenFolder(flags);
+  if (!cluster.ok()) return cluster.status();
+  if (Status status = cluster->Renew(flags.host, Now()); !status.ok()) return status;
+  const Result<std::vector<Member>> members = cluster->Members(Now());
+  if (!members.ok()) return members.status();
+  const Result<std::string> listener = MissingListener(*cluster);
+  if (!listener.ok()) return listener.status();
+  CertificateFacts broker;
+  std::vector<std::string> devices;
+  for (const Member& member : *members) {
+    if (member.role == "broker") broker = member.facts;
+    if (member.role == "device" && member.state == Member::State::kActive) {
+      devices.push_back(member.name);
+    }
+  }
+  if (flags.json) {
+    console.out << nlohmann::json{{"cluster", cluster->path()}, {"host", cluster->setting().host},
+                                  {"hosts", broker.hosts},      {"expires", broker.expires},
+                                  {"devices", devices},         {"missing_listener", *listener}}
+                << "\n";
+    return Status::Ok();
+  }
+  console.out << fmt::format(
+      "broker and server have new certificates until {}, the broker's for {}\n"
+      "tell the broker:  systemctl reload mosquitto  (or kill -HUP it)\n"
+      "and the server:   systemctl restart weft-ps  (elsewhere, copy its .crt there before)\n",
+      broker.expires.substr(0, kDayLetters), fmt::join(broker.hosts, ", "));
+  if (!flags.host.empty() && !listener->empty()) {
+    console.out << fmt::format("see that it listens there; {} should say:  {}\n",
+                               cluster->broker_config(), *listener);
+  }
+  if (!flags.host.empty() && !devices.empty()) {
+    console.out << fmt::format(
+        "devices that are added now will call it {}; those there are ({}) and the server go on "
+        "with the name they were given, or with another `broker` in their edge.toml and ps.toml\n",
+        flags.host, fmt::join(devices, ", "));
+  }
+  return Status::Ok();
+}
+
+// Of those that end within a quarter of a year: what to do. Empty if there is none.
+std::string EndingText(const std::vector<Member>& members) {
+  constexpr int kSoonDays = 90;
+  std::string text;
+  for (const Member& member : members) {
+    const bool gone = member.state == Member::State::kExpired;
+    if (member.state == Member::State::kRevoked || (!gone && member.facts.days_left >= kSoonDays)) {
+      continue;
+    }
+    std::string advice = "`weft cluster renew` makes another";
+    if (member.role == "authority") advice = "then a new cluster is needed";
+    if (member.role == "device") {
+      advice = (gone ? "" : "`weft cluster revoke " + member.name + "`, then ") +
+               "`weft cluster add " + member.name + "` makes another";
+    }
+    text += gone ? fmt::format("{} is expired: {}\n", member.name, advice)
+                 : fmt::format("{} expires in {} days: {}\n", member.name, member.facts.days_left,
+                               advice);
+  }
+  return text;
+}
+
 Status RunList(const ClusterFlags& flags, Console& console) {
   const Result<ClusterFolder> cluster = OpenFolder(flags);
   if (!cluster.ok()) return cluster.status();
@@ -115,6 +193,7 @@ Status RunList(const ClusterFlags& flags, Console& console) {
                         {"role", member.role},
                         {"state", Name(member.state)},
                         {"expires", member.facts.expires},
+                        {"days_left", member.facts.days_left},
                         {"fingerprint", member.facts.fingerprint}});
     }
     console.out << nlohmann::json{{"cluster", cluster->path()},
@@ -125,15 +204,14 @@ Status RunList(const ClusterFlags& flags, Console& console) {
                 << "\n";
     return Status::Ok();
   }
-  constexpr size_t kDay = 10;          // "2036-11-15"
   constexpr size_t kFingerprint = 16;  // of 64 digits; --json has all
   Table table({"name", "role", "state", "expires", "fingerprint"});
   for (const Member& member : *members) {
     table.Add({member.name, member.role, std::string(Name(member.state)),
-               member.facts.expires.substr(0, kDay),
+               member.facts.expires.substr(0, kDayLetters),
                member.facts.fingerprint.substr(0, kFingerprint)});
   }
-  console.out << table.Text();
+  console.out << table.Text() << EndingText(*members);
   return Status::Ok();
 }
 
@@ -180,23 +258,27 @@ Command AddClusterCommand(CLI::App& app) {
   CLI::App* add = cluster->add_subcommand("add", "Enrol a device: writes its bundle");
   CLI::App* revoke = cluster->add_subcommand("revoke", "Shut a device out");
   CLI::App* list = cluster->add_subcommand("list", "Who is in, until when");
+  CLI::App* renew = cluster->add_subcommand(
+      "renew", "New certificates for broker and server, or another name for the broker");
   AddInitFlags(*init, f);
   for (CLI::App* command : {add, revoke}) {
     command->add_option("device", f.device, "Its name; also its name in the job")->required();
   }
   add->add_option("--data", f.choices.data, "KIND:PATH of the images on the device");
   add->add_option("--share", f.choices.share, "INDEX/COUNT of the data, where devices share one");
-  for (CLI::App* command : {add, revoke, list}) {
+  renew->add_option("--host", f.host, "What devices call the broker from now on");
+  for (CLI::App* command : {add, revoke, list, renew}) {
     command->add_option("--dir", f.folder,
                         "The cluster's folder: this one, or else /etc/weft/cluster");
   }
-  for (CLI::App* command : {init, add, revoke, list}) {
+  for (CLI::App* command : {init, add, revoke, list, renew}) {
     command->add_flag("--json", f.json, "One JSON object on stdout");
   }
   return {cluster, [=](Console& console) {
             if (init->parsed()) return RunInit(*flags, console);
             if (add->parsed()) return RunAdd(*flags, console);
             if (revoke->parsed()) return RunRevoke(*flags, console);
+            if (renew->parsed()) return RunRenew(*flags, console);
             return RunList(*flags, console);
           }};
 }

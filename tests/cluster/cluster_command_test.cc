@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft cluster` as it is typed, and what it answers to mistakes.
+#include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "apps/enrolment/cluster_folder.h"
 #include "tests/apps/typed.h"
 #include "tests/files/scratch_folder.h"
 
@@ -73,6 +75,55 @@ TEST(ClusterCommand, ListsEverybodyForPrograms) {
   STRCMP_EQUAL("active", device.at("state").get<std::string>().c_str());
   CHECK_EQUAL(64, device.at("fingerprint").get<std::string>().size());
   CHECK_EQUAL(20, device.at("expires").get<std::string>().size());
+}
+
+TEST(ClusterCommand, ABrokersOtherNameSaysWhoMustBeTold) {
+  Init();
+  Type({"cluster", "add", "pi1", "--dir", folder});
+  Typed renew = Type({"cluster", "renew", "--dir", folder});
+  CHECK_EQUAL(0, renew.exit_code);
+  STRCMP_CONTAINS("the broker's for broker.example\n", renew.out.c_str());
+  STRCMP_CONTAINS("systemctl reload mosquitto", renew.out.c_str());
+  CHECK(renew.out.find("pi1") == std::string::npos);
+  CHECK(renew.out.find("listener") == std::string::npos);
+  renew = Type({"cluster", "renew", "--host", "new.example", "--dir", folder});
+  STRCMP_CONTAINS("for new.example, broker.example\n", renew.out.c_str());
+  STRCMP_CONTAINS("those there are (pi1)", renew.out.c_str());
+  CheckRefused({"cluster", "renew", "--host", "a b", "--dir", folder}, "'a b' is neither");
+  const Typed json = Type({"cluster", "renew", "--host", "localhost", "--dir", folder, "--json"});
+  const nlohmann::json object = nlohmann::json::parse(json.out);
+  STRCMP_EQUAL("localhost", object.at("host").get<std::string>().c_str());
+  CHECK_EQUAL(3, object.at("hosts").size());
+  // mosquitto.conf is its owner's: it is told what to change there.
+  STRCMP_EQUAL("listener 8883 localhost", object.at("missing_listener").get<std::string>().c_str());
+}
+
+TEST(ClusterCommand, WhatEndsSoonIsListedWithWhatToDo) {
+  // Half a day off, so that it does not matter how long this takes.
+  const auto day = [](int64_t days) { return std::time(nullptr) + days * 86'400 - 43'200; };
+  {
+    const ClusterSetting setting{.host = "broker.example", .workers = 4};
+    ClusterFolder cluster = ClusterFolder::Init(folder, setting, day(-3'620)).value();
+    CHECK(cluster.Add("pi1", {}, day(-3'600)).ok());
+    CHECK(cluster.Add("pi2", {}, day(-3'500)).ok());
+    CHECK(cluster.Add("pi3", {}, day(-3'660)).ok());
+    CHECK(cluster.Add("pi4", {}, day(-3'640)).ok());
+    CHECK(cluster.Revoke("pi4", day(-3'630)).ok());
+  }
+  const std::string list = Type({"cluster", "list", "--dir", folder}).out;
+  for (const char* line : {"\nbroker expires in 29 days: `weft cluster renew` makes another\n",
+                           "\nps expires in 29 days: `weft cluster renew` makes another\n",
+                           "\npi1 expires in 49 days: `weft cluster revoke pi1`, then `weft "
+                           "cluster add pi1` makes another\n",
+                           "\npi3 is expired: `weft cluster add pi3` makes another\n"}) {
+    STRCMP_CONTAINS(line, list.c_str());
+  }
+  for (const char* not_there : {"\npi2 expires", "\npi4 expires", "\nca expires"}) {
+    CHECK(list.find(not_there) == std::string::npos);
+  }
+  CHECK_EQUAL(0, Type({"cluster", "renew", "--dir", folder}).exit_code);
+  const std::string renewed = Type({"cluster", "list", "--dir", folder}).out;
+  CHECK(renewed.find("renew") == std::string::npos);
 }
 
 TEST(ClusterCommand, MoreDevicesThanWorkersAreWarnedOf) {

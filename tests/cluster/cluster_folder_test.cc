@@ -270,6 +270,51 @@ TEST(Cluster, AnExpiredDeviceIsListedAsSuchAndCanBeEnrolledAnew) {
   CHECK(cluster.Members(later)->back().state == Member::State::kActive);
 }
 
+TEST(Cluster, ABrokerIsKnownByAnotherNameTooAndWhatWasEnrolledStays) {
+  {
+    ClusterFolder cluster = Made(folder);
+    CHECK(cluster.Add("pi1", {}, Now()).ok());
+    CHECK(cluster.Add("pi2", {}, Now()).ok());
+    CHECK(cluster.Revoke("pi2", Now()).ok());
+  }
+  const std::string authority = ReadAll(folder + "/ca/ca.crt");
+  {
+    ClusterFolder cluster = ClusterFolder::Open(folder).value();
+    CHECK(cluster.Renew("new.example", Now()).ok());
+    CHECK(cluster.Renew("2001:db8::7", Now()).ok());
+    CHECK(cluster.Renew("new.example", Now()).ok());
+  }
+  STRCMP_EQUAL(authority.c_str(), ReadAll(folder + "/ca/ca.crt").c_str());
+  const std::string broker = folder + "/broker/broker.crt";
+  for (const char* host : {"new.example", "broker.example"}) {
+    CHECK(Verified(folder, {"-purpose", "sslserver", "-verify_hostname", host, broker}));
+  }
+  CHECK(Verified(folder, {"-verify_ip", "2001:db8::7", broker}));
+  CHECK_FALSE(Verified(folder, {"-verify_hostname", "other.example", broker}));
+  CHECK_EQUAL(3, ReadCertificate(ReadAll(broker), Now())->hosts.size());
+  CHECK(Verified(folder, {"-purpose", "sslclient", folder + "/server/ps.crt"}));
+  CHECK(StateOf(folder, "pi1") == Member::State::kActive);
+  CHECK(StateOf(folder, "pi2") == Member::State::kRevoked);
+  const std::string bundle = ClusterFolder::Open(folder)->Add("pi3", {}, Now()).value();
+  STRCMP_CONTAINS("broker = \"new.example:8883\"\n", UnpackBundle(ReadAll(bundle))->config.c_str());
+}
+
+// The list of revoked ones is renewed with them: a broker refuses everybody once it is too old.
+TEST(Cluster, RenewedInTimeTheBrokerAndTheServersHoldForAnotherTenYears) {
+  ClusterSetting setting = Setting();
+  setting.shards = 2;
+  CHECK(ClusterFolder::Init(folder, setting, Now()).ok());
+  ClusterFolder cluster = ClusterFolder::Open(folder).value();
+  const int64_t nine_years_on = Now() + int64_t{9} * 365 * 86'400;
+  CHECK_EQUAL(365, cluster.Members(nine_years_on)->at(1).facts.days_left);
+  CHECK(cluster.Renew("", nine_years_on).ok());
+  const std::string later = std::to_string(Now() + int64_t{12} * 365 * 86'400);
+  for (const char* path : {"/broker/broker.crt", "/server/ps0.crt", "/server/ps1.crt"}) {
+    CHECK(Verified(folder, {"-attime", later, folder + path}));
+  }
+  STRCMP_EQUAL(ReadAll(folder + "/ca/ca.crl").c_str(), ReadAll(folder + "/broker/ca.crl").c_str());
+}
+
 TEST(Cluster, ManyAtOnceWaitForEachOther) {
   { const ClusterFolder cluster = Made(folder); }
   std::vector<std::thread> threads;

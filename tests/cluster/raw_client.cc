@@ -117,6 +117,7 @@ RawClient::RawClient(int port, const RawTls* tls) {
   SSL_set_app_data(ssl_, this);
   SSL_set_info_callback(ssl_, OnTlsEvent);
   SSL_set_fd(ssl_, socket_);
+  if (!tls->host.empty()) SSL_set1_host(ssl_, tls->host.c_str());
   if (tls->session != nullptr) SSL_set_session(ssl_, tls->session);
   open_ = open_ && SSL_connect(ssl_) == 1;
   ERR_clear_error();

@@ -16,6 +16,7 @@ struct RawTls {
   std::string ca;
   std::string certificate = {};  // a file, with more of its chain if need be; empty: none shown
   std::string key = {};
+  std::string host = {};           // whose the other side's certificate must be; empty: anybody's
   int most_version = 0;            // such as TLS1_1_VERSION; 0: the newest
   std::string ciphers = {};        // up to TLS 1.2; empty: the library's
   SSL_SESSION* session = nullptr;  // to take up again; borrowed

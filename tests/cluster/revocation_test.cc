@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // F39: a device that is revoked, once the broker has read its files again: it cannot come back,
-// and if it is still connected it has no rights left.
+// and if it is still connected it has no rights left. And a broker whose certificate is renewed.
 #include <chrono>
 
 #include "tests/cluster/attacked_cluster.h"
@@ -113,6 +113,19 @@ TEST(Revocation, ATlsSessionFromBeforeOpensNoDoor) {
   Revoke("resumer");
   CHECK(HappensAfterReload([&] { return !LetIn(tls); }));
   SSL_SESSION_free(session);
+}
+
+TEST_GROUP(Renewal){};
+
+TEST(Renewal, ABrokerThatHasReadItsFilesAgainIsKnownByItsOtherNameAndNobodyLosesItsConnection) {
+  AttackedCluster& cluster = AttackedCluster::Get();
+  RawTls tls = cluster.Device("another");
+  tls.host = "localhost";
+  CHECK_FALSE(RawClient(cluster.port(), &tls).open());
+  CHECK(ClusterFolder::Open(cluster.folder())->Renew("localhost", NowSeconds()).ok());
+  CHECK(HappensAfterReload([&] { return RawClient(cluster.port(), &tls).open(); }));
+  CHECK(LetIn(cluster.Device("another")));
+  cluster.CheckUnharmed();
 }
 
 }  // namespace weft::apps
