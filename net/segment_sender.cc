@@ -10,6 +10,10 @@ namespace {
 
 constexpr int64_t kFirstRetryNs = 3'000'000'000;  // before any answer was timed
 constexpr int64_t kMostRetryNs = 30'000'000'000;
+constexpr int64_t kFirstSegments = 4;  // on the way before anything is known about it
+// An answer that takes twice as long as the quickest and so much more has waited behind others.
+constexpr int64_t kUnrestNs = 50'000'000;
+constexpr int64_t kLongWayNs = 1'000'000'000;  // by satellite; what takes longer has waited
 
 }  // namespace
 
@@ -37,15 +41,7 @@ void SegmentSender::Queue(const OutgoingSegment& segment, int64_t turn) {
 }
 
 std::optional<OutgoingSegment> SegmentSender::Next(int64_t now_ns) {
-  for (auto& [sequence, sent] : sent_) {
-    if (sent.retry_ns > now_ns) continue;
-    ++sent.tries;
-    sent.what.segment.follows = false;
-    sent.what.segment.sent_ns = now_ns;
-    sent.retry_ns = now_ns + RetryAfter(sent.tries);
-    ++ledger_.sent_again;
-    return sent.what.segment;
-  }
+  if (std::optional<OutgoingSegment> again = Again(now_ns)) return again;
   if (waiting_.empty()) return std::nullopt;
   const Waiting& first = *waiting_.begin();
   // One segment may always go, however small the window is.
@@ -53,17 +49,31 @@ std::optional<OutgoingSegment> SegmentSender::Next(int64_t now_ns) {
   if (on_the_way_ > 0 && on_the_way_ + bytes > credit_bytes()) return std::nullopt;
   on_the_way_ += bytes;
   if (first.was_sent) ++ledger_.sent_again;
-  const auto [at, inserted] =
-      sent_.emplace(first.segment.sequence, Sent{.what = first,
-                                                 .alone = on_the_way_ == bytes,
-                                                 .retry_ns = now_ns + RetryAfter(1),
-                                                 .tries = first.was_sent ? 2 : 1});
+  const auto [at, inserted] = sent_.emplace(
+      first.segment.sequence,
+      Sent{.what = first, .first_ns = now_ns, .since_ns = now_ns, .alone = on_the_way_ == bytes});
   assert(inserted);
   at->second.what.segment.follows = !first.was_sent && first.sends_before < sends_;
   at->second.what.segment.sent_ns = now_ns;
   ++sends_;
   waiting_.erase(waiting_.begin());
   return at->second.what.segment;
+}
+
+std::optional<OutgoingSegment> SegmentSender::Again(int64_t now_ns) {
+  Sent* due = nullptr;  // the one that was longest on the way
+  for (auto& [sequence, sent] : sent_) {
+    if (DueNs(sent) <= now_ns && (due == nullptr || sent.at_ns() < due->at_ns())) due = &sent;
+  }
+  if (due == nullptr || now_ns < next_turn_ns_) return std::nullopt;
+  next_turn_ns_ = now_ns + PatienceNs(++turns_ + 1);
+  ++due->tries;
+  due->since_ns = now_ns;
+  due->overtaken = false;
+  due->what.segment.follows = false;
+  due->what.segment.sent_ns = now_ns;
+  ++ledger_.sent_again;
+  return due->what.segment;
 }
 
 std::optional<OutgoingSegment> SegmentSender::Acknowledge(uint64_t sequence, int64_t arrived_ns,
@@ -80,15 +90,12 @@ std::optional<OutgoingSegment> SegmentSender::Acknowledge(uint64_t sequence, int
     ++ledger_.acknowledged;
     return segment;
   }
-  // The answer to one that was sent twice may be to either.
-  if (at->second.tries == 1) {
-    const int64_t took = now_ns - at->second.what.segment.sent_ns;
-    usual_answer_ns_ =
-        usual_answer_ns_ == 0 ? took : usual_answer_ns_ + (took - usual_answer_ns_) / 8;
+  Answered(at->second, now_ns);
+  if (at->second.once()) {
     pace_.Answered({.bytes = Bytes(at->second.what.segment),
                     .alone = at->second.alone,
                     .follows = at->second.what.segment.follows,
-                    .sent_ns = at->second.what.segment.sent_ns,
+                    .sent_ns = at->second.at_ns(),
                     .arrived_ns = arrived_ns,
                     .now_ns = now_ns});
   } else {
@@ -98,6 +105,42 @@ std::optional<OutgoingSegment> SegmentSender::Acknowledge(uint64_t sequence, int
   Drop(at);
   ++ledger_.acknowledged;
   return segment;
+}
+
+void SegmentSender::Answered(const Sent& answered, int64_t now_ns) {
+  const int64_t took = now_ns - answered.at_ns();
+  // To the last copy, if it came no sooner and no later than answers do.
+  const bool to_last = answered.once() || (took >= least_answer_ns_ && took <= usual_answer_ns_);
+  const int64_t sent_ns = to_last ? answered.at_ns() : answered.first_ns;
+  // They come in the order in which they were sent: what was sent later may be on its way behind
+  // it, and what was sent earlier is late.
+  for (auto& [sequence, sent] : sent_) {
+    if (sent_ns > sent.at_ns()) {
+      sent.overtaken = true;
+    } else if (!sent.overtaken) {
+      sent.since_ns = now_ns;
+    }
+  }
+  next_turn_ns_ = INT64_MIN;
+  if (to_last) turns_ = 0;
+  // A slow one is believed at once, a quick one by and by: where others send by the same way,
+  // answers come in heaps. One to an earlier copy took even longer.
+  if (took > usual_answer_ns_) {
+    usual_answer_ns_ = took;
+  } else if (answered.once()) {
+    usual_answer_ns_ += (took - usual_answer_ns_) / 64;
+  }
+  least_answer_ns_ = std::min(least_answer_ns_, took);
+  // If answers come later already, more would only wait on the way.
+  if (answered.once() && !waiting_.empty() &&
+      took <= std::min(2 * least_answer_ns_ + kUnrestNs, kLongWayNs)) {
+    opened_bytes_ = std::min(opened_bytes_ + Bytes(answered.what.segment), setting_.window_bytes);
+  }
+}
+
+void SegmentSender::BeginAnew() {
+  turns_ = 0;
+  next_turn_ns_ = INT64_MIN;
 }
 
 bool SegmentSender::Refused(uint64_t sequence) {
@@ -123,6 +166,7 @@ void SegmentSender::ForgetBefore(int64_t round) {
 
 void SegmentSender::ForgetAll() {
   ForgetBefore(INT64_MAX);
+  BeginAnew();
   pace_.Moved();
 }
 
@@ -133,6 +177,7 @@ void SegmentSender::SendAllAgain() {
   }
   sent_.clear();
   on_the_way_ = 0;
+  BeginAnew();
   pace_.Moved();
   // What this connection does not allow goes in smaller parts, which have sequences of their own.
   for (auto at = waiting_.begin(); at != waiting_.end();) {
@@ -148,17 +193,27 @@ void SegmentSender::SendAllAgain() {
 }
 
 int64_t SegmentSender::credit_bytes() const {
-  return std::min(setting_.window_bytes,
-                  std::max(pace_.CreditBytes(), setting_.least_credit_bytes));
+  const int64_t window = setting_.window_bytes;
+  int64_t credit = pace_.CreditBytes();
+  if (credit == INT64_MAX) {
+    const int64_t first = kFirstSegments * std::min({setting_.segment_bytes, segment_limit_,
+                                                     window / kFirstSegments});
+    credit = first + std::min(opened_bytes_, window - first);
+  }
+  return std::min(window, std::max(credit, setting_.least_credit_bytes));
 }
 
 int64_t SegmentSender::next_retry_ns() const {
   int64_t next = INT64_MAX;
-  for (const auto& [sequence, sent] : sent_) next = std::min(next, sent.retry_ns);
-  return next;
+  for (const auto& [sequence, sent] : sent_) next = std::min(next, DueNs(sent));
+  return std::max(next, next_turn_ns_);
 }
 
-int64_t SegmentSender::RetryAfter(int tries) const {
+int64_t SegmentSender::DueNs(const Sent& sent) const {
+  return sent.since_ns + PatienceNs(std::max(sent.tries, turns_ + 1));
+}
+
+int64_t SegmentSender::PatienceNs(int tries) const {
   const int64_t usual = usual_answer_ns_ == 0
                             ? kFirstRetryNs
                             : std::max(setting_.least_retry_ns, 4 * usual_answer_ns_);

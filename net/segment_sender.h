@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends segments to one peer until it has acknowledged them: the most urgent first, no more bytes
-// on the way than keep it busy, again after a while if no answer comes. It knows what to send, not
-// how: its owner asks for the next segment, encodes it and hands it to the transport.
+// on the way than keep it busy, again if no answer comes. It knows what to send, not how: its owner
+// asks for the next segment, encodes it and hands it to the transport.
+//
+// How long an answer takes depends on what waits ahead, so a segment's patience begins only when
+// nothing that was sent before it is answered any more. When it ends, one segment goes again, and
+// the next when that shows that there is somebody: a way that only stands still for a while is not
+// filled with copies.
 // Thread: the owner's.
 #pragma once
 
@@ -73,7 +78,8 @@ class SegmentSender {
 
   bool idle() const { return waiting_.empty() && sent_.empty(); }
   int64_t bytes_on_the_way() const { return on_the_way_; }
-  // How many there may be at present.
+  // How many there may be at present: before the pace is known a few segments, then more as long
+  // as answers do not come later for it.
   int64_t credit_bytes() const;
   int64_t round_trip_ns() const { return pace_.RoundTripNs(); }
   // When Next may have something that it has not now; INT64_MAX if that does not depend on time.
@@ -91,15 +97,26 @@ class SegmentSender {
   };
   struct Sent {
     Waiting what;
-    bool alone = false;    // nothing else was on the way then
-    int64_t retry_ns = 0;  // when it is sent again
+    int64_t first_ns = 0;
+    int64_t since_ns = 0;    // it was sent, or something answered that was sent before it
+    bool overtaken = false;  // something was answered that was sent after it
+    bool alone = false;      // nothing else was on the way at first
     int tries = 1;
+
+    int64_t at_ns() const { return what.segment.sent_ns; }
+    // The answer to one that was sent twice may be to either.
+    bool once() const { return tries == 1 && !what.was_sent; }
   };
 
   static int64_t Bytes(const OutgoingSegment& segment) {
     return segment.range.size() * static_cast<int64_t>(sizeof(float));
   }
-  int64_t RetryAfter(int tries) const;
+  int64_t DueNs(const Sent& sent) const;
+  int64_t PatienceNs(int tries) const;
+  // Sends again what is due and may go, if there is anything.
+  std::optional<OutgoingSegment> Again(int64_t now_ns);
+  void Answered(const Sent& sent, int64_t now_ns);
+  void BeginAnew();
   std::map<uint64_t, Sent>::iterator Drop(std::map<uint64_t, Sent>::iterator at);
 
   const Setting setting_;
@@ -110,7 +127,11 @@ class SegmentSender {
   uint64_t last_sequence_ = 0;
   int64_t sends_ = 0;
   int64_t usual_answer_ns_ = 0;  // smoothed; 0 before the first
+  int64_t least_answer_ns_ = INT64_MAX;
+  int64_t opened_bytes_ = 0;  // beyond the first few segments
   PathPace pace_;
+  int turns_ = 0;  // times that one went again, since it was known to what an answer is
+  int64_t next_turn_ns_ = INT64_MIN;  // not before that does another, unless an answer comes
   Ledger ledger_;
 };
 

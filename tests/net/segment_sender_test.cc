@@ -137,8 +137,8 @@ TEST(SegmentSender, AConnectionMayAllowLessThanTheJob) {
   CHECK_EQUAL(3u, TakeAll(sender, 0).size());
   sender.ForgetAll();
   sender.LimitSegments(-100);  // one float always goes
-  sender.Queue(Of(0, 5), 0);
-  CHECK_EQUAL(5u, TakeAll(sender, 0).size());
+  sender.Queue(Of(0, 4), 0);
+  CHECK_EQUAL(4u, TakeAll(sender, 0).size());
 }
 
 TEST(SegmentSender, ANewConnectionThatAllowsLessGetsWhatIsLeftInSmallerParts) {
@@ -226,19 +226,45 @@ TEST(SegmentSender, WaitsFourTimesAsLongAsAnswersTakeAndAtLeastHalfASecond) {
   };
   CHECK_EQUAL(500 * kMs, retry_after(10 * kMs));
   CHECK_EQUAL(500 * kMs, retry_after(10 * kMs));
-  // An eighth of the way towards ten seconds, four times.
-  CHECK_EQUAL(4 * (10 * kMs + 9990 * kMs / 8), retry_after(10 * kSecond));
+  CHECK_EQUAL(4 * kSecond, retry_after(kSecond));  // believed at once
+  CHECK_EQUAL(4 * (kSecond - 936 * kMs / 64), retry_after(64 * kMs));
+  CHECK_EQUAL(30 * kSecond, retry_after(10 * kSecond));
 }
 
-TEST(SegmentSender, AnAnswerThatMayBeToEitherCopySaysNothingAboutTime) {
+// At least as long as since the last copy it took; and until one is sure, patience stays doubled.
+TEST(SegmentSender, AnAnswerThatMayBeToEitherCopyMakesNobodyLessPatient) {
   SegmentSender sender({.window_bytes = 1000, .segment_bytes = 4});
   sender.Queue(Of(0, 1), 0);
   const uint64_t sequence = sender.Next(0)->sequence;
   CHECK(sender.Next(3 * kSecond).has_value());
-  CHECK(sender.Acknowledge(sequence, 3 * kSecond + 1, 3 * kSecond + 1).has_value());
+  CHECK(sender.Acknowledge(sequence, 5 * kSecond, 5 * kSecond).has_value());
   sender.Queue(Of(1, 2), 0);
   CHECK(sender.Next(0).has_value());
+  CHECK_EQUAL(2 * 4 * 2 * kSecond, sender.next_retry_ns());
+}
+
+TEST(SegmentSender, PatienceBeginsWithTheLastAnswerToWhatWasSentBefore) {
+  SegmentSender sender({.window_bytes = 1000, .segment_bytes = 4});
+  sender.Queue(Of(0, 4), 0);
+  std::vector<uint64_t> sent;
+  for (int64_t i = 0; i < 4; ++i) sent.push_back(sender.Next(i * kMs)->sequence);
   CHECK_EQUAL(3 * kSecond, sender.next_retry_ns());
+  CHECK(sender.Acknowledge(sent[0], 0, kSecond).has_value());
+  CHECK_EQUAL(5 * kSecond, sender.next_retry_ns());  // the usual answer is a second now
+  CHECK(sender.Acknowledge(sent[2], 0, 2 * kSecond + 2 * kMs).has_value());
+  CHECK_EQUAL(kSecond + 8 * kSecond, sender.next_retry_ns());  // the second was overtaken
+  CHECK_EQUAL(sent[1], sender.Next(9 * kSecond)->sequence);
+}
+
+TEST(SegmentSender, OfManyWithoutAnAnswerOneGoesAgainAtATime) {
+  SegmentSender sender({.window_bytes = 1000, .segment_bytes = 4});
+  sender.Queue(Of(0, 4), 0);
+  const auto sent = TakeAll(sender, 0);
+  CHECK_EQUAL(4u, sent.size());
+  for (const int64_t at_s : {3, 9, 21, 45}) {
+    CHECK_EQUAL(at_s * kSecond, sender.next_retry_ns());
+    CHECK_EQUAL(1u, TakeAll(sender, at_s * kSecond).size());
+  }
 }
 
 TEST(SegmentSender, AfterANewConnectionEverythingUnansweredGoesAgainAtOnce) {
@@ -319,9 +345,9 @@ TEST(SegmentSender, TellsWhatWasWaitingWhenTheOneBeforeLeft) {
   CHECK(sent[1].follows);
   sender.Queue(Of(4, 6), 0);
   sent = TakeAll(sender, 1);
-  CHECK_FALSE(sent[0].follows);                     // the way may have been idle before it
-  CHECK(TakeAll(sender, 4 * kSecond).size() == 3);  // again
-  for (const OutgoingSegment& again : TakeAll(sender, 100 * kSecond)) CHECK_FALSE(again.follows);
+  CHECK_FALSE(sent[0].follows);  // the way may have been idle before it
+  for (const int64_t at_s : {4, 100, 200})
+    CHECK_FALSE(sender.Next(at_s * kSecond)->follows);  // again
 }
 
 TEST(SegmentSender, TellsWithTheAnswerWhenItWasLastSent) {
@@ -338,7 +364,7 @@ TEST(SegmentSender, TellsWithTheAnswerWhenItWasLastSent) {
 TEST(SegmentSender, KeepsAsMuchOnTheWayAsItTakes) {
   SegmentSender sender({.window_bytes = 400'000, .segment_bytes = 4000});
   sender.Queue(Of(0, 20'000'000), 0);
-  CHECK_EQUAL(400'000, sender.credit_bytes());
+  CHECK_EQUAL(16'000, sender.credit_bytes());  // to begin with
   int64_t line_free = 0;
   std::vector<std::pair<int64_t, uint64_t>> answers;  // when, to what
   int64_t now = 0;
