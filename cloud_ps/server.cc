@@ -213,7 +213,7 @@ int64_t Server::next_tick_ns() const {
     if (deadline > last_tick_ns_) next = std::min(next, deadline);
   }
   for (const auto& [name, member] : members_) {
-    next = std::min(next, member.sender.next_retry_ns());
+    if (MaySendTo(member)) next = std::min(next, member.sender.next_retry_ns());
   }
   return next;
 }
@@ -309,7 +309,7 @@ void Server::SendSegment(const std::string& worker, Member& member,
 }
 
 void Server::Flush(const std::string& worker, Member& member) {
-  if (!connected_ || member.gone) return;
+  if (!MaySendTo(member)) return;
   if (!member.acks.sequences.empty()) {
     member.acks.ticket = member.ticket;
     Send(worker, member.incarnation, open_, std::exchange(member.acks, {}));

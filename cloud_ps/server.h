@@ -226,6 +226,7 @@ class Server final : public net::TransportEvents {
   void Send(const std::string& worker, uint64_t incarnation, int64_t round, net::Body body);
   void SayDone(const std::string& worker, uint64_t incarnation);
   void SendSegment(const std::string& worker, Member& member, const net::OutgoingSegment& segment);
+  bool MaySendTo(const Member& member) const { return connected_ && !member.gone; }
   void Flush(const std::string& worker, Member& member);
   void FlushAll();
   train::OptimizerStep StepOf(int64_t round) const;

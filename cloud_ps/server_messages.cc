@@ -392,9 +392,10 @@ void Server::Count(const std::string& worker, Reason reason) {
   candidates_.erase(worker);
   parts_.log.Warning("worker '" + worker + "' is not listened to any more: " +
                      std::to_string(offences) + " messages that no honest worker sends");
-  if (members_.contains(worker)) {
-    DropFromRound(members_.at(worker));
-    members_.at(worker).gone = true;
+  if (const auto member = members_.find(worker); member != members_.end()) {
+    DropFromRound(member->second);
+    member->second.gone = true;
+    member->second.sender.ForgetAll();
   }
 }
 

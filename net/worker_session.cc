@@ -238,7 +238,7 @@ int64_t WorkerSession::next_tick_ns() const {
       continue;
     }
     next = std::min({next, link.next_heartbeat_ns, link.last_heard_ns + link.timeout_ms * kMs + 1});
-    if (link.sender) next = std::min(next, link.sender->next_retry_ns());
+    if (link.planned) next = std::min(next, link.sender->next_retry_ns());
   }
   return next;
 }

@@ -104,6 +104,7 @@ void Run(FuzzInput& in) {
                          false);
     }
     session.Tick();
+    MustHold(session.next_tick_ns() > clock.now, "what was to be done is done");
     if (const auto next = session.NextAttempt(); next && in.Coin()) {
       attempt = next;
       session.Begin(*attempt);
@@ -121,7 +122,6 @@ void Run(FuzzInput& in) {
                       serial);
       session.AllAnswered(*attempt);
     }
-    session.next_tick_ns();
     const SegmentSender::Ledger ledger = session.ledger();
     MustHold(ledger.acknowledged + ledger.refused + ledger.expired <= ledger.queued,
              "a segment has one verdict");

@@ -306,6 +306,72 @@ TEST(WorkerSession, ASilentServerIsGreetedAnew) {
   CHECK_EQUAL(1u, stage.Said<Hello>().size());
 }
 
+// The first server comes back at a later round, the second not at all: until it does, what the
+// first has not answered can wait.
+TEST(WorkerSession, WhileAServerIsAwayNothingIsDueForTheOthers) {
+  Stage stage(2);
+  const WireLayout::UnitRange parts[] = {*stage.layout.Shard(0, 2), *stage.layout.Shard(1, 2)};
+  const auto hear = [&](int shard, uint64_t epoch, int64_t round, const Body& body) {
+    const Header header{.job = "job",
+                        .shard = static_cast<uint16_t>(shard),
+                        .shards = 2,
+                        .epoch = epoch,
+                        .round = round,
+                        .worker = "w1",
+                        .incarnation = 42};
+    stage.session.Received("weft/job:" + std::to_string(shard) + "/w1/pull",
+                           Payload::CopyOf(Encode({header, body}).bytes()), false);
+  };
+  const auto welcome = [&](int shard, uint64_t epoch, int64_t round) {
+    const WireLayout::UnitRange part = parts[shard];
+    const auto floats = static_cast<uint64_t>(stage.layout.Units(part.first, part.last).size());
+    hear(shard, epoch, round,
+         Welcome{.first_round = round,
+                 .model = "toy",
+                 .input = {1, 1, 1},
+                 .classes = 2,
+                 .units = stage.layout.units(),
+                 .first_unit = static_cast<uint32_t>(part.first),
+                 .last_unit = static_cast<uint32_t>(part.last),
+                 .slice_ends = {floats},
+                 .rounds = 9,
+                 .batch = 8,
+                 .heartbeat_ms = 500,
+                 .worker_timeout_ms = 3000,
+                 .window_bytes = 1 << 20,
+                 .segment_bytes = 1 << 10,
+                 .model_hash = HashOf(7),
+                 .ticket = 1});
+  };
+  for (const int shard : {0, 1}) welcome(shard, 1, 0);
+  for (const int shard : {0, 1}) {
+    const FloatRange floats = stage.layout.Units(parts[shard].first, parts[shard].last);
+    const std::vector<float> values = Rising(static_cast<size_t>(floats.size()));
+    hear(shard, 1, 0,
+         Segment{.kind = SegmentKind::kParameters,
+                 .ticket = 1,
+                 .sequence = 1,
+                 .first_unit = static_cast<uint32_t>(parts[shard].first),
+                 .last_unit = static_cast<uint32_t>(parts[shard].last),
+                 .total = static_cast<uint64_t>(floats.size()) * 4,
+                 .data = std::as_bytes(std::span(values))});
+  }
+  const auto attempt = *stage.session.NextAttempt();
+  stage.session.Begin(attempt);
+  stage.ReleaseAll(attempt, Rising(19));
+  stage.session.Tick();
+  CHECK_EQUAL(2u, stage.Said<Segment>().size());
+  welcome(0, 2, 3);
+  stage.session.Tick();
+  for (int i = 0; i < 100; ++i) {
+    stage.clock.now = stage.session.next_tick_ns();
+    hear(0, 2, 3, Heartbeat{});
+    stage.session.Tick();
+    CHECK(stage.session.next_tick_ns() > stage.clock.now);
+  }
+  CHECK_FALSE(stage.session.joined());
+}
+
 TEST(WorkerSession, ToldThatAllIsDoneBeforeTheLastVersionCameItKnowsThatItHasNone) {
   Stage stage;
   stage.Join();

@@ -297,6 +297,45 @@ TEST(ServerRounds, WhoTakesNothingOfTheLastVersionDoesNotKeepTheServer) {
   CHECK(driver.server().done());
 }
 
+TEST_GROUP(ServerTime){};
+
+namespace {
+
+// Whether the server, asked when it says that it has something to do, does something each time.
+void CheckSleeps(ServerDriver& driver, int64_t ns) {
+  for (const int64_t end = driver.clock.now + ns; driver.clock.now < end;) {
+    driver.server().Tick();
+    CHECK(driver.server().next_tick_ns() > driver.clock.now);
+    driver.clock.now = driver.server().next_tick_ns();
+  }
+}
+
+}  // namespace
+
+TEST(ServerTime, WithoutABrokerItSleepsWhateverIsUnanswered) {
+  ServerDriver driver;
+  driver.Join("w1");
+  CHECK_FALSE(driver.HeardOf<net::Segment>("w1").empty());
+  driver.server().Disconnected(Status::Unavailable("it went away"));
+  CheckSleeps(driver, 60 * kSecond);
+  driver.server().Connected({.payload_bytes = 1 << 20});
+  CHECK_FALSE(driver.HeardOf<net::Segment>("w1").empty());  // again
+  CheckSleeps(driver, 60 * kSecond);
+}
+
+TEST(ServerTime, ForAWorkerThatIsNotListenedToAnyMoreNothingIsDue) {
+  ServerSetting setting = ServerDriver::Usual();
+  setting.workers = 2;
+  ServerDriver driver(setting);
+  driver.Join("good");
+  driver.Join("evil");  // and it never takes its parameters
+  const std::vector<std::byte> noise(50, std::byte{1});
+  for (int i = 0; i < 100; ++i) driver.SayBytes("weft/job/evil/push", noise);
+  driver.ForgetHeard();
+  CheckSleeps(driver, 60 * kSecond);
+  CHECK(driver.HeardOf<net::Segment>("evil").empty());
+}
+
 TEST_GROUP(ServerPlans){};
 
 namespace {

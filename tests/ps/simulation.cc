@@ -583,6 +583,7 @@ class Simulation {
 
   void AfterServer(ServerNode& node) {
     node.server->Tick();
+    CheckAsleep("a server", node.server->next_tick_ns());
     if (!node.server->failure().ok()) {
       return Violate("the server gave up: " + node.server->failure().message());
     }
@@ -653,6 +654,7 @@ class Simulation {
 
   void AfterWorker(WorkerNode& node) {
     node.session->Tick();
+    CheckAsleep("a worker", node.session->next_tick_ns());
     if (!node.session->failure().ok()) {
       return Violate("a worker gave up: " + node.session->failure().message());
     }
@@ -880,6 +882,11 @@ class Simulation {
       node.tick_ns = 0;
       what();
     });
+  }
+
+  // I10: what was to be done is done, or waits for something else than time.
+  void CheckAsleep(const std::string& who, int64_t next_tick_ns) {
+    if (next_tick_ns <= net_.now_ns()) Violate(who + " turns without end (I10); " + Where());
   }
 
   void Violate(const std::string& what) {
