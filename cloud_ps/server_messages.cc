@@ -359,6 +359,8 @@ Server::Member* Server::Known(const net::Header& header, SegmentId segment) {
     return nullptr;
   }
   if (at->second.incarnation != header.incarnation) {
+    // By whom, if it is about no segment: whoever has joined after that one has heard it too late.
+    if (segment.sequence == 0) segment.ticket = at->second.ticket;
     Refuse(header, segment, Reason::kSuperseded,
            "another process has joined as '" + header.worker + "' since");
     return nullptr;

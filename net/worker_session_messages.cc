@@ -164,7 +164,8 @@ void WorkerSession::Handle(Link& link, const Message& message, const Nack& nack)
       if (link.joined || message.header.epoch > link.epoch) Rejoin(link, true);
       return;
     case Reason::kSuperseded:
-      if (!link.plan_answered) return Rejoin(link, false);  // we are not in yet ourselves
+      if (!link.plan_answered) return Rejoin(link, false);        // we are not in yet ourselves
+      if (nack.ticket != 0 && nack.ticket < link.ticket) return;  // and now we are
       Fail(Status::InvalidInput("another process has joined job '" + setting_.job + "' as '" +
                                 setting_.worker + "'; give each worker a name of its own"));
       return;

@@ -288,6 +288,20 @@ TEST(WorkerSession, ARefusalEndsItWithTheServersWords) {
   STRCMP_CONTAINS("these two", stage.session.failure().message().c_str());
 }
 
+// What the server said while an earlier start of ours was its member may come late.
+TEST(WorkerSession, WhoJoinedBeforeUsHasNotSupersededUs) {
+  Stage stage;
+  stage.HearWelcome(7, 0);
+  const std::vector<float> values = Rising(19);
+  Segment parameters = stage.All(11, values);
+  parameters.ticket = 7;
+  stage.Hear({stage.HeaderOf(0), parameters});
+  stage.Hear({stage.HeaderOf(0), Nack{.ticket = 6, .refusal = {Reason::kSuperseded, "before"}}});
+  CHECK(stage.session.failure().ok() && stage.session.joined());
+  stage.Hear({stage.HeaderOf(0), Nack{.ticket = 8, .refusal = {Reason::kSuperseded, "since"}}});
+  CHECK_FALSE(stage.session.failure().ok());
+}
+
 TEST(WorkerSession, AServerThatStartedAgainIsGreetedAnew) {
   Stage stage;
   stage.Join();

@@ -340,6 +340,20 @@ TEST(ServerRefusals, AnEarlierStartOfAWorker) {
   });
 }
 
+// So that who has joined after that one knows that it was said before.
+TEST(ServerRefusals, AnEarlierStartHearsUnderWhichTicketTheLaterJoined) {
+  ServerDriver driver;
+  driver.Join("w1", 1);
+  driver.Join("w1", 2);  // the second ticket
+  driver.ForgetHeard();
+  driver.Say("w1", Lane::kControl, {driver.HeaderOf("w1", 0, 1), net::Heartbeat{}});
+  const auto nacks = driver.HeardOf<net::Nack>("w1");
+  CHECK_EQUAL(1u, nacks.size());
+  CHECK(nacks[0].refusal.reason == Reason::kSuperseded);
+  CHECK_EQUAL(0u, nacks[0].sequence);
+  CHECK_EQUAL(2u, nacks[0].ticket);
+}
+
 // F28
 TEST(ServerRefusals, WhatTheBrokerHadKept) {
   CheckRefused(Reason::kRetained, 0, [](ServerDriver& driver) {
