@@ -51,4 +51,9 @@ std::string_view Name(Reason reason) {
   return "UNKNOWN_REASON";
 }
 
+Status Refused(std::string_view what, const Refusal& refusal) {
+  return Status::Unavailable("the server refused " + std::string(what) + " (" +
+                             std::string(Name(refusal.reason)) + "): " + refusal.detail);
+}
+
 }  // namespace weft::net

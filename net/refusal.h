@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/status.h"
+
 namespace weft::net {
 
 enum class Reason : uint16_t {
@@ -41,5 +43,9 @@ struct Refusal {
   Reason reason = Reason::kMalformed;
   std::string detail;  // one sentence for people
 };
+
+// "the server refused this worker (JOB_FULL): …". Unavailable: the job may have room later, and a
+// server another version, so that whoever is refused may try again.
+Status Refused(std::string_view what, const Refusal& refusal);
 
 }  // namespace weft::net

@@ -16,9 +16,9 @@ constexpr int64_t kProgressNs = 3'000'000'000;  // without any, a server is aske
 
 bool WorkerSession::Fits(const Welcome& welcome) {
   if (welcome.model_hash != setting_.model_hash) {
-    Fail(Status::InvalidInput("the job trains model " + HexText(welcome.model_hash) +
-                              " and this worker has " + HexText(setting_.model_hash) +
-                              "; use the same model and version on both"));
+    Fail(Status::Unavailable("the job trains model " + HexText(welcome.model_hash) +
+                             " and this worker has " + HexText(setting_.model_hash) +
+                             "; use the same model and version on both"));
     return false;
   }
   bool same = welcome.units.size() == layout_.units().size();
@@ -27,7 +27,7 @@ bool WorkerSession::Fits(const Welcome& welcome) {
            welcome.units[i].statistics == layout_.units()[i].statistics;
   }
   if (!same) {
-    Fail(Status::InvalidInput(
+    Fail(Status::Unavailable(
         "the server's table of units is not this worker's; use the same version on both"));
   }
   return same;

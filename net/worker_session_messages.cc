@@ -94,9 +94,7 @@ void WorkerSession::Handle(Link& link, const Message& message, const Welcome& we
 
 void WorkerSession::Handle(Link& link, const Message&, const Refuse& refuse) {
   if (link.joined) return;
-  Fail(Status::InvalidInput("the server refused this worker (" +
-                            std::string(Name(refuse.refusal.reason)) +
-                            "): " + refuse.refusal.detail));
+  Fail(Refused("this worker", refuse.refusal));
 }
 
 void WorkerSession::Handle(Link& link, const Message& message, const Segment& segment) {
@@ -186,8 +184,7 @@ void WorkerSession::Handle(Link& link, const Message& message, const Nack& nack)
       if (link.sender) link.sender->Refused(nack.sequence);
       break;
     default:
-      Fail(Status::InvalidInput("the server refused a message (" +
-                                std::string(Name(refusal.reason)) + "): " + refusal.detail));
+      Fail(Refused("a message", refusal));
   }
   Complain(std::string(Name(refusal.reason)) + ": " + refusal.detail);
 }

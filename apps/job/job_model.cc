@@ -54,12 +54,13 @@ Result<model::Graph> BuildJobModel(const net::Welcome& job) {
   Result<model::Graph> graph =
       model::BuildModel(job.model, {.classes = static_cast<int>(job.classes),
                                     .input = {job.input[0], job.input[1], job.input[2]}});
-  if (!graph.ok()) return graph.status();
+  // Another version of either side may be installed, or another job begun, before the next try.
+  if (!graph.ok()) return Status::Unavailable("the job's model: " + graph.status().message());
   const net::ModelHash hash = ArchitectureHash(*graph);
   if (hash == job.model_hash) return graph;
-  return Status::InvalidInput("the server's " + job.model + " is " + HexText(job.model_hash) +
-                              " and this device's is " + HexText(hash) +
-                              "; install the same version on both");
+  return Status::Unavailable("the server's " + job.model + " is " + HexText(job.model_hash) +
+                             " and this device's is " + HexText(hash) +
+                             "; install the same version on both");
 }
 
 UnitTensors::UnitTensors(train::Parameters& parameters) : parameters_(parameters) {

@@ -19,7 +19,7 @@ Result<net::WireLayout> WireLayoutOf(const model::Graph& graph);
 // SHA-256 of the architecture: name, input, every layer's place and tensors. Weights do not matter.
 net::ModelHash ArchitectureHash(const model::Graph& graph);
 
-// The model that a job trains, as this build makes it. InvalidInput: it does not know it, or makes
+// The model that a job trains, as this build makes it. Unavailable: it does not know it, or makes
 // another of that name.
 Result<model::Graph> BuildJobModel(const net::Welcome& job);
 

@@ -43,9 +43,7 @@ class Question final : public net::TransportEvents {
     if (message == nullptr || message->header.incarnation != worker_.incarnation) return;
     if (auto* welcome = std::get_if<net::Welcome>(&message->body)) answer = std::move(*welcome);
     if (const auto* refuse = std::get_if<net::Refuse>(&message->body)) {
-      refusal = Status::InvalidInput("the server refused this worker (" +
-                                     std::string(net::Name(refuse->refusal.reason)) +
-                                     "): " + refuse->refusal.detail);
+      refusal = net::Refused("this worker", refuse->refusal);
     }
   }
 

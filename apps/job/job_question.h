@@ -24,7 +24,7 @@ struct JobAnswer {
 net::Payload JobQuestion(const net::Header& from, const std::string& software);
 
 // Waits for broker and server as long as it takes, telling `log` what it waits for and `manager`
-// that it is alive. InvalidInput: the server does not want us. Unavailable: `stop` was set.
+// that it is alive. Unavailable: the server does not want us at present, or `stop` was set.
 Result<JobAnswer> AskForJob(const net::WorkerSession::Setting& worker, net::Transport& transport,
                             const Clock& clock, const Logger& log, ServiceManager& manager,
                             const std::atomic<bool>& stop);

@@ -120,7 +120,9 @@ class JoinedTraining {
 
   Status PrepareCompute() {
     Result<sched::Strategy> strategy = sched::ParseStrategy(job_.strategy, sched::JobStrategies());
-    if (!strategy.ok()) return strategy.status().WithContext("the job's strategy");
+    if (!strategy.ok()) {
+      return Status::Unavailable("the job's strategy: " + strategy.status().message());
+    }
     strategy_ = *strategy;
     constexpr std::string_view kReplay = "replay:";
     if (flags_.compute != "real" && !flags_.compute.starts_with(kReplay)) {

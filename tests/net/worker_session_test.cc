@@ -62,7 +62,8 @@ struct Stage {
   void Hear(const Message& message) {
     session.Received("weft/job/w1/pull", Payload::CopyOf(Encode(message).bytes()), false);
   }
-  void HearWelcome(uint64_t ticket, int64_t first_round, std::vector<uint64_t> slice_ends = {19}) {
+  void HearWelcome(uint64_t ticket, int64_t first_round, std::vector<uint64_t> slice_ends = {19},
+                   const ModelHash& model = HashOf(7)) {
     Welcome welcome{.first_round = first_round,
                     .model = "toy",
                     .input = {1, 1, 1},
@@ -77,7 +78,7 @@ struct Stage {
                     .worker_timeout_ms = 3000,
                     .window_bytes = 1 << 20,
                     .segment_bytes = 1 << 10,
-                    .model_hash = HashOf(7),
+                    .model_hash = model,
                     .ticket = ticket};
     Hear({HeaderOf(first_round), welcome});
   }
@@ -286,6 +287,31 @@ TEST(WorkerSession, ARefusalEndsItWithTheServersWords) {
   CHECK_FALSE(stage.session.failure().ok());
   STRCMP_CONTAINS("WRONG_MODEL", stage.session.failure().message().c_str());
   STRCMP_CONTAINS("these two", stage.session.failure().message().c_str());
+}
+
+// Whether trying again may help: what a server says today may be otherwise tomorrow, but who shares
+// a name with another would only send it away in turn.
+TEST(WorkerSession, TellsWhatMayPassFromWhatIsWrongHere) {
+  for (const Reason reason :
+       {Reason::kJobFull, Reason::kQuarantined, Reason::kUnsupportedVersion, Reason::kWrongModel}) {
+    Stage stage;
+    stage.Hear({stage.HeaderOf(0), Refuse{{reason, "not now"}}});
+    CHECK(stage.session.failure().code() == StatusCode::kUnavailable);
+  }
+  for (const Reason reason : {Reason::kQuarantined, Reason::kUnsupportedVersion}) {
+    Stage stage;
+    stage.Join();
+    stage.Hear({stage.HeaderOf(0), Nack{.refusal = {reason, "not now"}}});
+    CHECK(stage.session.failure().code() == StatusCode::kUnavailable);
+  }
+  Stage another_model;
+  another_model.HearWelcome(1, 0, {19}, HashOf(8));
+  CHECK(another_model.session.failure().code() == StatusCode::kUnavailable);
+  Stage doubled;
+  doubled.Join();
+  doubled.Hear({doubled.HeaderOf(0), doubled.All(11, Rising(19))});
+  doubled.Hear({doubled.HeaderOf(0), Nack{.refusal = {Reason::kSuperseded, "another process"}}});
+  CHECK(doubled.session.failure().code() == StatusCode::kInvalidInput);
 }
 
 // What the server said while an earlier start of ours was its member may come late.
