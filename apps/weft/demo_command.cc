@@ -59,7 +59,8 @@ JobSetting SettingOf(const DemoFlags& flags, const ChosenData& data) {
 // What a mistake would spoil in the end is found at the beginning.
 Status Check(const DemoFlags& flags, const ChosenData& data) {
   if (!flags.strategy.empty()) {
-    const Result<sched::Strategy> strategy = sched::ParseStrategy(flags.strategy);
+    const Result<sched::Strategy> strategy =
+        sched::ParseStrategy(flags.strategy, sched::JobStrategies());
     if (!strategy.ok()) return strategy.status();
   }
   return model::BuildModel(flags.model, {.classes = data.classes, .input = data.image})

@@ -192,6 +192,7 @@ TEST(Demo, RefusesMistakesInOneLine) {
       {"demo", "--workers", "0"},
       {"demo", "--rounds", "0"},
       {"demo", "--strategy", "best"},
+      {"demo", "--strategy", "dynacomm_paper"},  // plans, but no job runs by it
       {"demo", "--data", "nothing:here"},
       {"demo", "--data", folder.path()},
       {"demo", "--model", "resnet17", "--data", kData},
