@@ -165,6 +165,8 @@ void Server::Tick() {
   if (heard) listening_ns_ += std::min(now - last_tick_ns_, heartbeat);
   last_tick_ns_ = now;
 
+  if (only_disk_is_missing_) counts_.disk_wait_ns += now - disk_looked_ns_;
+  disk_looked_ns_ = now;
   PollKeeper();
   const int64_t patience = setting_.welcome.worker_timeout_ms * kMs;
   std::vector<std::string> silent;
@@ -202,6 +204,7 @@ void Server::Tick() {
     }
   }
   FlushAll();
+  only_disk_is_missing_ = OnlyDiskIsMissing();
 }
 
 int64_t Server::next_tick_ns() const {

@@ -76,6 +76,7 @@ struct ServerStatus {
   int64_t bytes_taken = 0;
   int64_t bytes_sent = 0;
   bool waits_for_disk = false;
+  int64_t disk_wait_ns = 0;  // so far: something could have gone on but for the disk
   std::string disk_problem = {};
 };
 
@@ -210,6 +211,7 @@ class Server final : public net::TransportEvents {
   // Closes what can be closed, and the round after its last slice.
   void Advance();
   bool Blocked() const;
+  bool OnlyDiskIsMissing() const;
   bool ReleasesWhenKept() const;
   void Close(int slice);
   void Release(int slice);
@@ -284,6 +286,8 @@ class Server final : public net::TransportEvents {
   int64_t checkpoint_round_ = 0;  // of the last that was kept
   int64_t checkpoint_retry_ns_ = 0;
   std::string disk_problem_;
+  bool only_disk_is_missing_ = false;  // since the last tick
+  int64_t disk_looked_ns_ = 0;         // that tick
 
   std::vector<float> scratch_;
   Status failure_;

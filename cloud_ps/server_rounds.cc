@@ -15,6 +15,17 @@ constexpr int64_t kDiskRetryNs = 5'000'000'000;
 
 bool Server::Blocked() const { return checkpointing_ || (appends_ > 0 && appends_round_ < open_); }
 
+// What all have delivered could be summed, or what is summed could be sent on.
+bool Server::OnlyDiskIsMissing() const {
+  if (!running_ || finished()) return false;
+  const bool blocked = Blocked();
+  const bool holds_back = closed_ > 0 && ReleasesWhenKept();
+  if (!blocked && !holds_back) return false;
+  return std::any_of(slice_.begin(), slice_.end(), [&](const Slice& s) {
+    return s.closed ? holds_back && !s.kept : blocked && s.complete == in_round_;
+  });
+}
+
 // A worker that has seen what then was lost can go back, but not if the other servers of its job
 // cannot, nor if it has gone home.
 bool Server::ReleasesWhenKept() const {

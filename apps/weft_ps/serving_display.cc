@@ -39,6 +39,7 @@ std::string StatusJson(const ps::ServerStatus& status, const std::string& job) {
                               {"bytes_taken", status.bytes_taken},
                               {"bytes_sent", status.bytes_sent},
                               {"waits_for_disk", status.waits_for_disk},
+                              {"disk_wait_ns", status.disk_wait_ns},
                               {"disk_problem", status.disk_problem},
                               {"workers", workers}};
   return all.dump();
@@ -132,7 +133,9 @@ void ServingDisplay::Update(const ps::ServerStatus& status) {
                                  {"round_ns", took},
                                  {"workers", status.workers.size()},
                                  {"bytes_taken", bytes},
+                                 {"disk_wait_ns", status.disk_wait_ns - disk_wait_ns_},
                                  {"refused", status.refused}};
+    disk_wait_ns_ = status.disk_wait_ns;
     console_.out << line << "\n";
     console_.out.flush();
     return;

@@ -36,6 +36,7 @@ class ServingDisplay {
   int64_t shown_round_ = -1;
   int64_t round_began_ns_ = 0;
   int64_t bytes_taken_ = 0;
+  int64_t disk_wait_ns_ = 0;
   bool drawn_ = false;
 };
 

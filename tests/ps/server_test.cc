@@ -803,4 +803,35 @@ TEST(ServerKeeping, ASlowDiskHoldsTheNextRoundBackButLosesNothing) {
   CHECK_EQUAL(2, driver.server().round());
 }
 
+TEST(ServerKeeping, WhatADiskHoldsBackIsCountedAndWhatItDoesMeanwhileIsNot) {
+  ServerDriver driver;
+  driver.Join("w1");
+  driver.keeper.slow = true;
+  driver.Push("w1", 0);
+  // The worker computes: that round 0 is not on the disk yet holds up nobody.
+  driver.Pass(300 * kMs);
+  LONGLONGS_EQUAL(0, driver.server().status().disk_wait_ns);
+  driver.Push("w1", 1);
+  driver.Pass(500 * kMs);
+  LONGLONGS_EQUAL(500 * kMs, driver.server().status().disk_wait_ns);
+  driver.keeper.slow = false;
+  driver.Pass(100 * kMs);  // it is seen to be done after the time in which it was awaited
+  CHECK_EQUAL(2, driver.server().round());
+  driver.Pass(300 * kMs);
+  LONGLONGS_EQUAL(600 * kMs, driver.server().status().disk_wait_ns);
+}
+
+TEST(ServerKeeping, OneServerOfSeveralWaitsForTheDiskWithEverySlice) {
+  ServerSetting setting = ServerDriver::Usual();
+  setting.shards = 2;
+  ServerDriver driver(setting);
+  driver.Join("w1");
+  driver.Pass(100 * kMs);
+  driver.keeper.slow = true;
+  driver.Push("w1", 0);
+  driver.Pass(200 * kMs);
+  CHECK_EQUAL(0, driver.server().round());
+  LONGLONGS_EQUAL(200 * kMs, driver.server().status().disk_wait_ns);
+}
+
 }  // namespace weft::ps
