@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/weft_edge/job_channel.h"
 
+#include <sys/prctl.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -69,6 +71,7 @@ JobChannel::~JobChannel() {
 }
 
 void JobChannel::Work() {
+  prctl(PR_SET_NAME, "weft-transfers");  // so that it can be told from those that compute
   Events events(*this);
   uint64_t seen_turns = 0;
   for (;;) {

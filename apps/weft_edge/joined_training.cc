@@ -200,7 +200,7 @@ class JoinedTraining {
       took_part_ = true;
       const sched::RoundReport& report = scheduler.report();
       const net::WorkerSession::Traffic traffic = channel.traffic();
-      display.Show(*step, report, traffic);
+      display.Show(*step, report, traffic, compute_->late_ns());
       manager_.Say(fmt::format("round {} of {}", **round + 1, job_.rounds));
       const sched::Portions& parts = report.portions;
       channel.Report(

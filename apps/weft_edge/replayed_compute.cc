@@ -32,6 +32,7 @@ class ReplayedCompute final : public RoundCompute {
   }
 
   const char* name() const override { return "replay"; }
+  std::optional<int64_t> late_ns() const override { return late_ns_; }
 
   std::vector<sched::TransferScheduler::Unit> Units() override {
     std::vector<sched::TransferScheduler::Unit> units;
@@ -49,6 +50,7 @@ class ReplayedCompute final : public RoundCompute {
 
   Result<train::StepReport> Compute(int64_t round, StepHooks& hooks) override {
     train::StepReport report{.step = round + 1, .images = batch_};
+    late_ns_ = 0;
     hooks.BeginStep(round);
     for (int unit = 0; unit < profile_.unit_count(); ++unit) {
       hooks.BeforeForward(unit);
@@ -75,10 +77,13 @@ class ReplayedCompute final : public RoundCompute {
   }
 
  private:
-  // Until `ns` after `begin_ns`.
-  void Take(int64_t begin_ns, int64_t ns) const {
-    const int64_t left = begin_ns + ns - clock_.NowNs();
+  // Until `ns` after `begin_ns`; later where the gradients took longer to make, or the machine was
+  // slow to wake us.
+  void Take(int64_t begin_ns, int64_t ns) {
+    const int64_t end_ns = begin_ns + ns;
+    const int64_t left = end_ns - clock_.NowNs();
     if (left > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(left));
+    late_ns_ += std::max<int64_t>(0, clock_.NowNs() - end_ns);
   }
 
   const sched::CostProfile profile_;
@@ -89,6 +94,7 @@ class ReplayedCompute final : public RoundCompute {
   Serial serial_;
   const Clock& clock_;
   std::vector<float> gradients_;  // of one unit at a time
+  int64_t late_ns_ = 0;           // all units of the last step together
 };
 
 }  // namespace

@@ -2,7 +2,7 @@
 // Sleeps for as long as each unit of a recorded profile takes, so that more and larger devices can
 // be put on one machine than it has processors for. Everything else is real: gradients are made of
 // the parameters that came, so that the job's result shows whether all of them went where they
-// should.
+// should. What that, or a busy machine, adds to a unit's time is told with each round.
 #pragma once
 
 #include <memory>

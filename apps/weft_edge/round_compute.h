@@ -20,6 +20,8 @@ class RoundCompute {
   virtual ~RoundCompute() = default;
 
   virtual const char* name() const = 0;  // for people and programs
+  // Where computing is replayed: how much longer the last step's units took than they were to.
+  virtual std::optional<int64_t> late_ns() const { return std::nullopt; }
   // Where parameters go and gradients come from, unit by unit.
   virtual std::vector<sched::TransferScheduler::Unit> Units() = 0;
   // Idle outside Compute and Evaluate, and inside hooks.

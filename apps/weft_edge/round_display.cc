@@ -28,7 +28,8 @@ RoundDisplay::RoundDisplay(Console& console, const Setting& setting)
 }
 
 void RoundDisplay::Show(const train::StepReport& step, const sched::RoundReport& round,
-                        const net::WorkerSession::Traffic& traffic) {
+                        const net::WorkerSession::Traffic& traffic,
+                        std::optional<int64_t> late_ns) {
   const auto total = static_cast<double>(std::max<int64_t>(1, round.total_ns));
   const double rate = static_cast<double>(step.images) * 1e9 / total;
   const sched::Portions& parts = round.portions;
@@ -52,6 +53,7 @@ void RoundDisplay::Show(const train::StepReport& step, const sched::RoundReport&
                            {"bytes_down", traffic.bytes_down - before_.bytes_down},
                            {"latency_ms", Ms(round.round_trip_ns)},
                            {"planned", round.planned}};
+    if (late_ns) line["late_ms"] = Ms(*late_ns);
     if (round.predicted_ns > 0) line["predicted_ms"] = Ms(round.predicted_ns);
     if (round.bound_ns > 0) line["bound_ms"] = Ms(round.bound_ns);
     if (round.up) {

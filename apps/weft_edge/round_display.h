@@ -2,6 +2,8 @@
 // What a person, or a program, sees of a device's part in a job.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "apps/terminal/console.h"
@@ -24,9 +26,9 @@ class RoundDisplay {
   RoundDisplay(Console& console, const Setting& setting);
 
   // After each round: a JSON line, or the progress line drawn anew, or, where nobody watches, a
-  // line now and then.
+  // line now and then. `late_ns` is RoundCompute's.
   void Show(const train::StepReport& step, const sched::RoundReport& round,
-            const net::WorkerSession::Traffic& traffic);
+            const net::WorkerSession::Traffic& traffic, std::optional<int64_t> late_ns);
   // On the test set, after so many epochs.
   void ShowScore(int64_t epoch, const train::Score& score);
   // Ends the progress line, so that other text can follow.

@@ -2,6 +2,7 @@
 #include "net/mqtt/mqtt_transport.h"
 
 #include <poll.h>
+#include <sys/prctl.h>
 
 #include <algorithm>
 #include <utility>
@@ -67,6 +68,7 @@ int64_t MqttTransport::last_alive_ns() const { return mailbox_.last_alive_ns(); 
 MqttCounts MqttTransport::counts() const { return mailbox_.counts(); }
 
 void MqttTransport::Run() {
+  prctl(PR_SET_NAME, "weft-mqtt");  // for whoever looks at what takes the processors
   Rng rng(setting_.seed);
   NameLookup names(setting_.host);
   int64_t pause_ms = setting_.least_pause_ms;
