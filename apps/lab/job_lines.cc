@@ -56,6 +56,7 @@ Result<std::variant<std::monostate, WorkerRound, WorkerEnd>> ParseWorkerLine(
   Take(*object, "compute_ms", round.compute_ms);
   Take(*object, "overlap_ms", round.overlap_ms);
   Take(*object, "wait_ms", round.wait_ms);
+  Take(*object, "late_ms", round.late_ms);
   Take(*object, "segments_up", round.segments_up);
   Take(*object, "segments_down", round.segments_down);
   Take(*object, "bytes_up", round.bytes_up);
@@ -91,6 +92,7 @@ Result<std::variant<std::monostate, ServerRound, ServerEnd>> ParseServerLine(
   Take(*object, "bytes_taken", round.bytes_taken);
   Take(*object, "bytes_sent", round.bytes_sent);
   Take(*object, "segments_taken", round.segments_taken);
+  Take(*object, "disk_wait_ns", round.disk_wait_ns);
   return Answer(round);
 }
 

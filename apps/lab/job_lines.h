@@ -22,6 +22,7 @@ struct WorkerRound {
   std::optional<double> compute_ms;
   std::optional<double> overlap_ms;
   std::optional<double> wait_ms;
+  std::optional<double> late_ms;  // replayed units took so much longer than they were to
   std::optional<int64_t> segments_up;
   std::optional<int64_t> segments_down;
   std::optional<int64_t> bytes_up;
@@ -51,6 +52,7 @@ struct ServerRound {
   std::optional<int64_t> bytes_taken;     // in this round
   std::optional<int64_t> bytes_sent;      // in this round
   std::optional<int64_t> segments_taken;  // in this round
+  std::optional<int64_t> disk_wait_ns;    // in this round: only the disk was missing to go on
 };
 
 struct ServerEnd {

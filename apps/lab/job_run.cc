@@ -217,7 +217,7 @@ Status JobRun::HearLine(Member& member, const std::string& line) {
   if (const auto* end = std::get_if<WorkerEnd>(&*said)) worker.Hear(*end);
   if (const auto* round = std::get_if<WorkerRound>(&*said)) {
     worker.Hear(*round);
-    if (options_.on_round) options_.on_round(static_cast<int>(member.index), *round);
+    if (options_.on_round) options_.on_round(static_cast<int>(member.index), *round, state_);
   }
   return Status::Ok();
 }

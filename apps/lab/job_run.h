@@ -37,8 +37,8 @@ class JobRun {
     // Programs that somebody kills are started again with the same words. Else that is a failure.
     bool revive = false;
     int stop_file = -1;  // for poll: readable once somebody wants everything to end
-    // Each worker's rounds as they are told.
-    std::function<void(int worker, const WorkerRound& round)> on_round = {};
+    // Each worker's rounds as they are told, with all that is known of the job then.
+    std::function<void(int worker, const WorkerRound& round, const JobState& job)> on_round = {};
   };
 
   // Returns when the broker runs and the servers have been started; the workers follow when the

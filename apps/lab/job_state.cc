@@ -46,6 +46,7 @@ void ServerState::Hear(const ServerRound& line) {
   workers = line.workers.value_or(workers);
   bytes_taken += line.bytes_taken.value_or(0);
   segments_taken += line.segments_taken.value_or(0);
+  disk_wait_ns += line.disk_wait_ns.value_or(0);
 }
 
 // "New client connected from 127.0.0.1:41728 as w1 (p5, c1, k10, u'w1')." and, later, one of

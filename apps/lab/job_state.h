@@ -54,6 +54,7 @@ struct ServerState : ProgramState {
   int64_t workers = 0;
   int64_t bytes_taken = 0;
   int64_t segments_taken = 0;
+  int64_t disk_wait_ns = 0;
   std::string model_hash;  // once it is done; empty where servers share the model
 
   void Hear(const ServerRound& line);

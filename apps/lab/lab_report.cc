@@ -132,7 +132,11 @@ json ResultJson(const StrategyResult& result, const LabFacts& facts) {
                  {"idle_share", result.machine.idle_share},
                  {"mean_late_ns", result.machine.mean_late_ns},
                  {"late_share", result.machine.late_share},
-                 {"unread_share", result.machine.unread_share}};
+                 {"busiest", result.machine.busiest},
+                 {"busiest_share", result.machine.busiest_share},
+                 {"disk_share", result.machine.disk_share}};
+  Put(object, "unread_share", result.machine.unread_share);
+  Put(object, "replay_late_share", result.machine.replay_late_share);
   if (!result.invalid.empty()) {
     object["invalid"] = result.invalid;
     return object;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <ostream>
@@ -10,6 +11,8 @@
 #include "apps/lab/job_display.h"
 #include "apps/lab/job_run.h"
 #include "apps/lab/listened_program.h"
+#include "apps/lab/thread_times.h"
+#include "core/clock.h"
 
 namespace weft::apps {
 namespace {
@@ -22,26 +25,55 @@ class Measurement {
   Measurement(const JobSetting& job, const LabNetwork& network)
       : network_(network),
         warm_ups_(static_cast<size_t>(job.workers), WarmUp(job.strategy)),
-        rounds_(static_cast<size_t>(job.workers)) {}
+        rounds_(static_cast<size_t>(job.workers)),
+        real_(job.compute.empty()) {}
 
-  void Hear(int worker, const WorkerRound& round) {
+  void Hear(int worker, const WorkerRound& round, const JobState& job) {
     const auto index = static_cast<size_t>(worker);
     const bool counts = warm_ups_[index].Over(round);
     if (counts) rounds_[index].push_back(round);
     if (worker != 0) return;
+    // From the last round that does not count on.
+    if (!counts) programs_ = ProgramsOf(job);
     MachineMoment& moment = counts ? last_ : first_;
+    if (counts && moment.threads.empty()) moment.threads = first_.threads;
+    moment.at_ns = clock_.NowNs();
     moment.ticks = TicksNow();
+    ReadThreadTimes(programs_, moment.threads);
     moment.lateness = network_.lateness();
+    moment.disk_wait_ns.clear();
+    for (const ServerState& server : job.servers) {
+      moment.disk_wait_ns.push_back(server.disk_wait_ns);
+    }
   }
 
   StrategyResult Summary(const std::string& strategy, const std::string& model_hash) const {
-    return Summarise(strategy, rounds_, Between(first_, last_), model_hash);
+    const bool counted = last_.at_ns > 0;
+    return Summarise(strategy, rounds_, counted ? Between(first_, last_) : MachineFacts{},
+                     model_hash);
   }
 
  private:
+  std::vector<WatchedProgram> ProgramsOf(const JobState& job) const {
+    std::vector<WatchedProgram> programs = {{"the lab, which carries the packets", getpid()},
+                                            {"the broker", job.broker.pid}};
+    for (size_t i = 0; i < job.servers.size(); ++i) {
+      const bool alone = job.servers.size() == 1;
+      programs.push_back(
+          {alone ? "the server" : fmt::format("server {}", i + 1), job.servers[i].pid});
+    }
+    for (const WorkerState& worker : job.workers) {
+      programs.push_back({"worker " + worker.name, worker.pid, /*computes=*/real_});
+    }
+    return programs;
+  }
+
+  const SteadyClock clock_;
   const LabNetwork& network_;
   std::vector<WarmUp> warm_ups_;
   std::vector<std::vector<WorkerRound>> rounds_;
+  const bool real_;  // computing is not replayed
+  std::vector<WatchedProgram> programs_;
   MachineMoment first_;  // of the rounds that count
   MachineMoment last_;
 };
@@ -82,11 +114,13 @@ Result<std::optional<StrategyResult>> MeasureStrategy(const JobSetting& job,
                      tools.silent ? JobDisplay::Mode::kSilent : JobDisplay::Mode::kPeople,
                      tools.console);
   if (Status status = tools.network.Begin(); !status.ok()) return status;
-  Result<std::unique_ptr<JobRun>> run = JobRun::Start(
-      job, tools.companions, tools.scratch, job.strategy,
-      {.places = std::move(places),
-       .stop_file = tools.stop_file,
-       .on_round = [&](int worker, const WorkerRound& round) { measurement.Hear(worker, round); }});
+  Result<std::unique_ptr<JobRun>> run =
+      JobRun::Start(job, tools.companions, tools.scratch, job.strategy,
+                    {.places = std::move(places),
+                     .stop_file = tools.stop_file,
+                     .on_round = [&](int worker, const WorkerRound& round, const JobState& state) {
+                       measurement.Hear(worker, round, state);
+                     }});
   if (!run.ok()) return run.status();
   for (;;) {
     const int wait_ms = tools.network.MsToNextChange(display.MsToNextFrame());

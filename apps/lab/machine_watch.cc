@@ -2,10 +2,10 @@
 #include "apps/lab/machine_watch.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 
 #include "apps/terminal/text.h"
@@ -14,9 +14,53 @@ namespace weft::apps {
 namespace {
 
 constexpr double kLeastIdle = 0.05;
+constexpr double kMostBusy = 0.9;  // a thread that wants all of a processor gets about that
+constexpr double kMostDisk = 0.05;
 constexpr double kMostMeanLateNs = 1e6;
 constexpr double kMostLate = 0.02;
 constexpr double kMostUnread = 0.001;
+constexpr double kMostReplayLate = 0.02;
+
+int64_t NicedTicks(const ThreadTimes& threads) {
+  int64_t ticks = 0;
+  for (const auto& [thread, time] : threads) ticks += time.niced_ticks;
+  return ticks;
+}
+
+// What others do at a lower priority is ours to take; what the lab does, however niced, is not.
+double IdleShare(const MachineMoment& from, const MachineMoment& to) {
+  const int64_t all = to.ticks.all - from.ticks.all;
+  if (all <= 0) return 1;
+  const int64_t own = NicedTicks(to.threads) - NicedTicks(from.threads);
+  const int64_t others = std::max<int64_t>(0, to.ticks.niced - from.ticks.niced - own);
+  return static_cast<double>(to.ticks.idle - from.ticks.idle + others) / static_cast<double>(all);
+}
+
+void FindBusiest(const MachineMoment& from, const MachineMoment& to, MachineFacts& facts) {
+  const auto ticks_per_s = static_cast<double>(sysconf(_SC_CLK_TCK));
+  const double all = static_cast<double>(to.at_ns - from.at_ns) / 1e9 * ticks_per_s;
+  for (const auto& [thread, time] : to.threads) {
+    if (!time.counts || all <= 0) continue;
+    const auto before = from.threads.find(thread);
+    const int64_t ticks = time.ticks - (before == from.threads.end() ? 0 : before->second.ticks);
+    const double share = static_cast<double>(ticks) / all;
+    if (share <= facts.busiest_share) continue;
+    facts.busiest_share = share;
+    facts.busiest = time.program;
+  }
+}
+
+double DiskShare(const MachineMoment& from, const MachineMoment& to) {
+  int64_t most_ns = 0;
+  for (size_t server = 0; server < to.disk_wait_ns.size(); ++server) {
+    const bool known = server < from.disk_wait_ns.size();
+    most_ns = std::max(most_ns, to.disk_wait_ns[server] - (known ? from.disk_wait_ns[server] : 0));
+  }
+  const int64_t all_ns = to.at_ns - from.at_ns;
+  return all_ns <= 0 ? 0 : static_cast<double>(most_ns) / static_cast<double>(all_ns);
+}
+
+std::string ShareText(double share) { return PercentText(100 * share); }
 
 }  // namespace
 
@@ -28,14 +72,15 @@ ProcessorTicks ParseProcStat(const std::string& text) {
   words >> name;
   if (name != "cpu") return {};
   ProcessorTicks ticks;
-  constexpr int kNice = 1;  // work that steps aside
+  constexpr int kNice = 1;
   constexpr int kIdle = 3;
   constexpr int kWaitingForDisk = 4;
   constexpr int kFields = 8;
   int64_t value = 0;
   for (int field = 0; field < kFields && words >> value; ++field) {
     ticks.all += value;
-    if (field == kNice || field == kIdle || field == kWaitingForDisk) ticks.idle += value;
+    if (field == kNice) ticks.niced += value;
+    if (field == kIdle || field == kWaitingForDisk) ticks.idle += value;
   }
   return ticks;
 }
@@ -52,18 +97,23 @@ void Lateness::Add(const net::LinkCounters& counters) {
   packets += count;
   late_ns += count * static_cast<double>(counters.mean_late_ns);
   late += static_cast<double>(counters.late);
-  unread += static_cast<double>(counters.unread);
+  const bool known = unread && counters.unread;
+  unread = known ? std::optional(*unread + static_cast<double>(*counters.unread)) : std::nullopt;
 }
 
 MachineFacts Between(const MachineMoment& from, const MachineMoment& to) {
-  const int64_t ticks = to.ticks.all - from.ticks.all;
   const double packets = std::max(1.0, to.lateness.packets - from.lateness.packets);
-  return {.idle_share = ticks <= 0 ? 1
-                                   : static_cast<double>(to.ticks.idle - from.ticks.idle) /
-                                         static_cast<double>(ticks),
-          .mean_late_ns = (to.lateness.late_ns - from.lateness.late_ns) / packets,
-          .late_share = (to.lateness.late - from.lateness.late) / packets,
-          .unread_share = (to.lateness.unread - from.lateness.unread) / packets};
+  MachineFacts facts{.idle_share = IdleShare(from, to),
+                     .disk_share = DiskShare(from, to),
+                     .mean_late_ns = (to.lateness.late_ns - from.lateness.late_ns) / packets,
+                     .late_share = (to.lateness.late - from.lateness.late) / packets,
+                     .unread_share = std::nullopt,
+                     .replay_late_share = std::nullopt};
+  if (from.lateness.unread && to.lateness.unread) {
+    facts.unread_share = (*to.lateness.unread - *from.lateness.unread) / packets;
+  }
+  FindBusiest(from, to, facts);
+  return facts;
 }
 
 std::string WhyInvalid(const MachineFacts& facts) {
@@ -73,15 +123,29 @@ std::string WhyInvalid(const MachineFacts& facts) {
   }
   if (facts.late_share > kMostLate) {
     return fmt::format("the emulated link delivered {} of the packets more than {} late",
-                       PercentText(100 * facts.late_share), TimeText(net::kLateNs));
+                       ShareText(facts.late_share), TimeText(net::kLateNs));
   }
-  if (facts.unread_share > kMostUnread) {
+  if (!facts.unread_share) return "how many packets the emulated link missed is not known";
+  if (*facts.unread_share > kMostUnread) {
     return fmt::format("the emulated link missed {} of the packets",
-                       PercentText(100 * facts.unread_share));
+                       ShareText(*facts.unread_share));
   }
   if (facts.idle_share < kLeastIdle) {
     return fmt::format("the processors were idle for {} of the time only",
-                       PercentText(100 * facts.idle_share));
+                       ShareText(facts.idle_share));
+  }
+  if (facts.busiest_share > kMostBusy) {
+    return fmt::format("a thread of {} was busy for {} of the time", facts.busiest,
+                       ShareText(facts.busiest_share));
+  }
+  if (facts.disk_share > kMostDisk) {
+    return fmt::format(
+        "a server waited for its disk for {} of the time; let TMPDIR name a folder on a faster one",
+        ShareText(facts.disk_share));
+  }
+  if (facts.replay_late_share.value_or(0) > kMostReplayLate) {
+    return fmt::format("a worker's replayed units took {} of the time longer than they were to",
+                       ShareText(*facts.replay_late_share));
   }
   return "";
 }

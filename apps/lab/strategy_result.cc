@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace weft::apps {
 namespace {
 
@@ -28,6 +30,23 @@ double MeanOf(const std::vector<std::vector<WorkerRound>>& workers,
     }
   }
   return count > 0 ? sum / count : 0;
+}
+
+// Of the worker that was latest; nullopt where none was to be in time.
+std::optional<double> LateShare(const std::vector<std::vector<WorkerRound>>& workers) {
+  std::optional<double> most;
+  for (const std::vector<WorkerRound>& rounds : workers) {
+    double late_ms = 0;
+    double all_ms = 0;
+    bool replayed = false;
+    for (const WorkerRound& round : rounds) {
+      replayed = replayed || round.late_ms;
+      late_ms += round.late_ms.value_or(0);
+      all_ms += round.total_ms.value_or(0);
+    }
+    if (replayed && all_ms > 0) most = std::max(most.value_or(0), late_ms / all_ms);
+  }
+  return most;
 }
 
 }  // namespace
@@ -61,7 +80,8 @@ StrategyResult Summarise(const std::string& strategy,
         "only {} rounds were left after the plan was made; give more --rounds", totals.size());
     return result;
   }
-  result.invalid = WhyInvalid(machine);
+  result.machine.replay_late_share = LateShare(rounds);
+  result.invalid = WhyInvalid(result.machine);
   result.counted = first;
   result.iteration_ms = SpreadOf(totals);
   result.computing_ms = MeanOf(rounds, &WorkerRound::compute_ms);

@@ -94,7 +94,7 @@ nlohmann::json CountersJson(const net::LinkCounters& counters) {
           {"bytes", counters.bytes},
           {"queue_dropped", counters.queue_dropped},
           {"lost", counters.lost},
-          {"unread", counters.unread},
+          {"unread", counters.unread ? nlohmann::json(*counters.unread) : nlohmann::json()},
           {"mean_late_ns", counters.mean_late_ns},
           {"max_late_ns", counters.max_late_ns},
           {"late", counters.late}};
@@ -192,8 +192,8 @@ void Report(const LinkRun& run, bool as_json, Console& console) {
   for (const auto& [name, counters] : {std::pair{"up", &up}, std::pair{"down", &down}}) {
     table.Add({name, CountText(counters->packets), BytesText(counters->bytes),
                CountText(counters->queue_dropped), CountText(counters->lost),
-               CountText(counters->unread), TimeText(counters->mean_late_ns),
-               TimeText(counters->max_late_ns)});
+               counters->unread ? CountText(*counters->unread) : "-",
+               TimeText(counters->mean_late_ns), TimeText(counters->max_late_ns)});
   }
   console.out << table.Text()
               << fmt::format("\n{:.1f} s, of which the emulator took {:.1f} % of a processor\n",

@@ -74,6 +74,7 @@ void HurryThisThread() {
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);  // which are for the program's threads
+  prctl(PR_SET_NAME, "weft-links");
   prctl(PR_SET_TIMERSLACK, 1'000UL);
   sched_param priority = {};
   priority.sched_priority = 50;  // as the kernel's own threads for interrupts

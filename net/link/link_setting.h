@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "core/status.h"
 
@@ -28,9 +29,9 @@ inline constexpr int64_t kMostLinkQueueBytes = int64_t{256} << 20;
 // InvalidInput if a number is out of range.
 Status Validate(const LinkSetting& setting);
 
-// Where a setting names none: what is on the way during a round trip (twice the delay), so that one
-// TCP connection can halve its window and still keep the line busy; at least 64 KB, as short round
-// trips come in bursts, too; at least 2 ms of the line's time, as no receiver answers at once.
+// Where a setting names none: what is on the way during a round trip (twice the delay, at least
+// 2 ms, as no receiver answers at once), so that one TCP connection can halve its window and still
+// keep the line busy; and 256 KB more, as with both directions busy packets come in bursts.
 int64_t DefaultQueueBytes(const LinkSetting& setting);
 
 // Since the link was made.
@@ -39,8 +40,9 @@ struct LinkCounters {
   int64_t bytes = 0;
   int64_t queue_dropped = 0;  // packets that found the queue full
   int64_t lost = 0;           // packets that the loss took
-  // Packets that the kernel dropped before the emulator saw them, since it was late.
-  int64_t unread = 0;
+  // Packets that the kernel dropped before the emulator saw them, since it was late; nullopt: it
+  // does not tell.
+  std::optional<int64_t> unread = 0;
   // After the time at which a packet was due: 0 for one that was in time. What makes a measurement
   // worthless is a large mean, or many that were later than kLateNs.
   int64_t mean_late_ns = 0;

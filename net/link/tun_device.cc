@@ -185,7 +185,7 @@ Status TunDevice::AllowPieces(int64_t bytes) const {
   return Status::Ok();
 }
 
-int64_t TunDevice::unread() const {
+std::optional<int64_t> TunDevice::unread() const {
   std::string table(65'536, '\0');
   const ssize_t size = pread(counts_, table.data(), table.size(), 0);
   table.resize(static_cast<size_t>(std::max<ssize_t>(0, size)));
@@ -198,9 +198,9 @@ int64_t TunDevice::unread() const {
     std::istringstream numbers(line.substr(colon + 1));
     int64_t number = 0;
     for (int i = 0; i < 12; ++i) numbers >> number;
-    return number;
+    return numbers ? std::optional(number) : std::nullopt;
   }
-  return 0;
+  return std::nullopt;
 }
 
 WireSize SizeOnWire(std::span<const std::byte> packet) {

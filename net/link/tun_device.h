@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -40,8 +41,9 @@ class TunDevice {
   // work; 0: one by one. Connections that stand may keep smaller pieces. Thread: any.
   Status AllowPieces(int64_t bytes) const;
 
-  // Packets that were not read in time. Thread: any.
-  int64_t unread() const;
+  // Packets that were not read in time; nullopt: the kernel does not tell, as the device is gone.
+  // Thread: any.
+  std::optional<int64_t> unread() const;
 
  private:
   TunDevice() = default;

@@ -11,7 +11,7 @@ TEST(JobLines, AWorkersRoundHasWhatItSaysAndNothingElse) {
   const auto line = ParseWorkerLine(
       R"({"step":7,"round":6,"loss":0.5,"images_per_s":120.5,"total_ms":40,"compute_ms":10,)"
       R"("overlap_ms":5,"wait_ms":25,"segments_up":3,"bytes_up":1000,"predicted_ms":39.5,)"
-      R"("bound_ms":30,"delta_up_us":812.5,"mbps_up":95.5,"planned":true,"strategy":"weave",)"
+      R"("late_ms":0.25,"bound_ms":30,"delta_up_us":812.5,"mbps_up":95.5,"planned":true,"strategy":"weave",)"
       R"("compute":"replay"})");
   const auto& round = std::get<WorkerRound>(*line);
   LONGLONGS_EQUAL(7, round.round);
@@ -22,6 +22,7 @@ TEST(JobLines, AWorkersRoundHasWhatItSaysAndNothingElse) {
   LONGLONGS_EQUAL(1000, *round.bytes_up);
   DOUBLES_EQUAL(39.5, *round.predicted_ms, 0);
   DOUBLES_EQUAL(30, *round.bound_ms, 0);
+  DOUBLES_EQUAL(0.25, *round.late_ms, 0);
   DOUBLES_EQUAL(812.5, *round.delta_up_us, 0);
   DOUBLES_EQUAL(95.5, *round.mbps_up, 0);
   CHECK_TRUE(round.planned);
@@ -48,11 +49,13 @@ TEST(JobLines, AWorkersLastWordHasTheModelAndPerhapsTheAccuracy) {
 }
 
 TEST(JobLines, AServerTellsRoundsAndAnEnd) {
-  const auto line = ParseServerLine(R"({"round":3,"workers":2,"bytes_taken":500,"refused":0})");
+  const auto line =
+      ParseServerLine(R"({"round":3,"workers":2,"bytes_taken":500,"disk_wait_ns":70,"refused":0})");
   const auto& round = std::get<ServerRound>(*line);
   LONGLONGS_EQUAL(3, round.round);
   LONGLONGS_EQUAL(2, *round.workers);
   LONGLONGS_EQUAL(500, *round.bytes_taken);
+  LONGLONGS_EQUAL(70, *round.disk_wait_ns);
   CHECK_FALSE(round.segments_taken.has_value());
   const auto end = ParseServerLine(R"({"final":true,"model_hash":"cd"})");
   STRCMP_EQUAL("cd", std::get<ServerEnd>(*end).model_hash.c_str());

@@ -38,11 +38,12 @@ TEST(JobState, ARoundIsDoneWhenEveryServerHasDoneIt) {
   JobState state;
   LONGLONGS_EQUAL(0, state.rounds_done());
   state.servers.resize(2);
-  state.servers[0].Hear(ServerRound{.round = 4, .bytes_taken = 10});
+  state.servers[0].Hear(ServerRound{.round = 4, .bytes_taken = 10, .disk_wait_ns = 7});
   state.servers[1].Hear(ServerRound{.round = 3, .bytes_taken = 20});
   LONGLONGS_EQUAL(3, state.rounds_done());
-  state.servers[0].Hear(ServerRound{.round = 5, .bytes_taken = 10});
+  state.servers[0].Hear(ServerRound{.round = 5, .bytes_taken = 10, .disk_wait_ns = 8});
   LONGLONGS_EQUAL(20, state.servers[0].bytes_taken);
+  LONGLONGS_EQUAL(15, state.servers[0].disk_wait_ns);
 }
 
 TEST(JobState, ItIsDoneWithTheLastWordOfTheLast) {

@@ -2,6 +2,11 @@
 // What ping and iperf3 see of an emulated link. Of 1500 bytes on the wire, TCP carries 1448;
 // iperf3's connection needs some round trips to get going, so TCP may miss a few
 // percent, but nothing gets through that the line does not let through.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <optional>
 
 #include "net/link/link_pair.h"
@@ -74,7 +79,7 @@ TEST(LinkTraffic, PingSeesTheRoundTrip) {
     CHECK(counters.packets > 0);
     LONGLONGS_EQUAL(0, counters.packets % 20);
     LONGLONGS_EQUAL(counters.packets * 84, counters.bytes);
-    LONGLONGS_EQUAL(0, counters.queue_dropped + counters.lost + counters.unread);
+    LONGLONGS_EQUAL(0, counters.queue_dropped + counters.lost + counters.unread.value_or(-1));
     CHECK(counters.mean_late_ns <= counters.max_late_ns);
   }
   CHECK(pair->emulator->processor_ns() > 0);
@@ -101,7 +106,7 @@ TEST(LinkTraffic, ALineThatIsTooFullDropsTheRest) {
   }
   DOUBLES_EQUAL(most, mbps, 0.01 * most);
   CHECK(Counters(LinkDirection::kUp).queue_dropped > 500);
-  LONGLONGS_EQUAL(0, Counters(LinkDirection::kUp).unread);
+  LONGLONGS_EQUAL(0, Counters(LinkDirection::kUp).unread.value_or(-1));
 }
 
 TEST(LinkTraffic, WhatIsLostIsWhatPingMisses) {
@@ -131,6 +136,34 @@ TEST(LinkTraffic, AChangeHoldsFromThenOn) {
   }
   CheckPing(10);
   CheckTcp(30, 0.88, {"-n", "6M"});
+}
+
+TEST(LinkTraffic, WhatNobodyReadsInTimeIsUnread) {
+  if (NoRealNetworksHere()) return;
+  const auto place = NetworkNamespace::Create(name + "-d");
+  CHECK(place.ok());
+  const Result<TunDevice> device =
+      TunDevice::Open({.place = place->get(), .address = "10.86.0.1"}, 1500);
+  CHECK_TEXT(device.ok(), device.status().message().c_str());
+  LONGLONGS_EQUAL(0, device->unread().value_or(-1));
+  // It keeps 10,000; one that nobody reads drops the rest.
+  constexpr int kSent = 10'300;
+  int sent = 0;
+  const Status status = (*place)->Run([&] {
+    const int socket_file = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    sockaddr_in to = {};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(9);
+    inet_pton(AF_INET, "10.86.0.2", &to.sin_addr);
+    for (int i = 0; i < kSent; ++i) {
+      sent += sendto(socket_file, "x", 1, 0, reinterpret_cast<sockaddr*>(&to), sizeof(to)) == 1;
+    }
+    close(socket_file);
+    return Status::Ok();
+  });
+  CHECK(status.ok());
+  LONGLONGS_EQUAL(kSent, sent);
+  LONGLONGS_EQUAL(kSent - 10'000, device->unread().value_or(-1));
 }
 
 TEST(LinkTraffic, WithoutALimitItIsAsFastAsTheMachine) {
@@ -180,6 +213,9 @@ TEST(LinkTraffic, ADeviceThatIsTakenAwayIsNoticed) {
   // The other end's packets have nowhere to go, and it goes on.
   CHECK_EQUAL(0, Ping(name + "-b", LinkPair::kEdgeAddress, {"-c", "1", "-W", "0.1"}).received);
   CHECK(pair->emulator->health().code() == StatusCode::kUnavailable);
+  // Nobody knows what it dropped before, which is not the same as nothing.
+  CHECK_FALSE(Counters(LinkDirection::kUp).unread.has_value());
+  CHECK_TRUE(Counters(LinkDirection::kDown).unread.has_value());
 }
 
 }  // namespace weft::net
