@@ -137,7 +137,7 @@ TEST(NetworkNamespace, ALeftoverWithAProcessInItIsNamed) {
 }
 
 TEST(NetworkNamespace, WithoutTheRightItSaysWhatIsNeeded) {
-#ifdef WEFT_EMULATED
+#if WEFT_EMULATED
   NoRealNetworksHere();
 #else
   int said[2];

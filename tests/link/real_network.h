@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Real namespaces, and programs that measure in them. Where this machine does not let us make any,
-// tests that need them say why and pass.
+// tests that need them say why and pass; with CI set in the environment they fail, as there such a
+// machine would mean that nothing is tried.
 #pragma once
 
 #include <sys/types.h>
@@ -10,7 +11,7 @@
 
 namespace weft::net {
 
-// Whether to leave it; then prints why.
+// Whether to leave it; then prints why, or fails.
 bool NoRealNetworksHere();
 
 // A name that no other test has at this time.
