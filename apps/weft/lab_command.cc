@@ -16,6 +16,7 @@
 #include "apps/lab/lab_run.h"
 #include "apps/weft/commands.h"
 #include "apps/weft/demo_data.h"
+#include "apps/weft/output_file.h"
 #include "apps/weft/plot.h"
 #include "apps/weft/stop_signals.h"
 #include "apps/weft/strategies.h"
@@ -110,10 +111,6 @@ Result<LabPlan> PlanOf(const LabFlags& flags) {
   if (!graph.ok()) return graph.status();
   int64_t model_bytes = 0;
   for (const model::Unit& unit : model::CutIntoUnits(*graph)) model_bytes += unit.bytes;
-  if (!flags.plot.empty()) {
-    const Result<std::string> terminal = PlotTerminal(flags.plot, 1, 1);
-    if (!terminal.ok()) return terminal.status();
-  }
   // A server writes a model's worth each round, and keeps it until the checkpoint after the next.
   constexpr int64_t kJournalBytes = int64_t{2} << 30;
   const int64_t every = std::clamp<int64_t>(kJournalBytes / model_bytes, 5, 100);
@@ -134,6 +131,22 @@ Result<LabPlan> PlanOf(const LabFlags& flags) {
               .checkpoint_every = every,
               .compute = facts.compute == "real" ? "" : facts.compute};
   return plan;
+}
+
+std::string TracesOf(const LabFlags& flags, const std::string& strategy) {
+  return flags.trace.empty() ? "" : flags.trace + "/" + strategy + "-";
+}
+
+// What would be missed only after hours of work.
+Status CheckOutput(const LabFlags& flags, const LabPlan& plan) {
+  if (!flags.plot.empty()) {
+    if (Status status = CheckPlot(flags.plot); !status.ok()) return status;
+  }
+  if (flags.trace.empty()) return Status::Ok();
+  std::error_code error;
+  std::filesystem::create_directories(flags.trace, error);
+  if (error) return Status::Unavailable("cannot make the folder '" + flags.trace + "'");
+  return CheckWritable(TracesOf(flags, plan.strategies.front()) + WorkerName(0) + ".json");
 }
 
 Status Report(const std::vector<StrategyResult>& results, const LabFlags& flags, Console& console) {
@@ -162,11 +175,7 @@ Status RunLab(LabFlags flags, Console& console) {
   if (!companions.ok()) return companions.status();
   Result<LabPlan> plan = PlanOf(flags);
   if (!plan.ok()) return plan.status();
-  if (!flags.trace.empty()) {
-    std::error_code error;
-    std::filesystem::create_directories(flags.trace, error);
-    if (error) return Status::Unavailable("cannot make the folder '" + flags.trace + "'");
-  }
+  if (Status status = CheckOutput(flags, *plan); !status.ok()) return status;
 
   const StopSignals stops;  // first: what is made below is put back whatever comes
   const Result<std::unique_ptr<LabNetwork>> network = LabNetwork::Create(plan->network);
@@ -199,7 +208,7 @@ Status RunLab(LabFlags flags, Console& console) {
   std::vector<StrategyResult> results;
   for (const std::string& strategy : plan->strategies) {
     plan->job.strategy = strategy;
-    if (!flags.trace.empty()) plan->job.traces = flags.trace + "/" + strategy + "-";
+    plan->job.traces = TracesOf(flags, strategy);
     const std::string title =
         fmt::format("{} ({} of {})", strategy, results.size() + 1, plan->strategies.size());
     if (!tools.silent) console.out << "\n";

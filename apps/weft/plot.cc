@@ -4,7 +4,8 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <fstream>
+
+#include "apps/weft/output_file.h"
 
 namespace weft::apps {
 namespace {
@@ -51,6 +52,10 @@ std::string Panel(const PlotModel& model, const Row& row, bool key, bool with_bo
   return script;
 }
 
+Status NoGnuplot() {
+  return Status::Unavailable("gnuplot is not installed; apt-get install gnuplot-nox");
+}
+
 }  // namespace
 
 std::string PlotQuoted(const std::string& text) {
@@ -94,10 +99,16 @@ Result<std::string> PlotScript(const std::string& path, const std::string& title
   return script + "unset multiplot\nset output\n";
 }
 
+Status CheckPlot(const std::string& path) {
+  if (Status status = PlotTerminal(path, 1, 1).status(); !status.ok()) return status;
+  if (Status status = CheckWritable(path); !status.ok()) return status;
+  std::FILE* shell = popen("command -v gnuplot >/dev/null 2>&1", "w");
+  if (shell != nullptr && pclose(shell) == 0) return Status::Ok();
+  return NoGnuplot();
+}
+
 Status RunGnuplot(const std::string& path, const std::string& script) {
-  if (!std::ofstream(path)) {
-    return Status::Unavailable("cannot write '" + path + "'; is the folder there and writable?");
-  }
+  if (Status status = CheckWritable(path); !status.ok()) return status;
   std::FILE* gnuplot = popen("gnuplot >/dev/null 2>&1", "w");
   const bool started = gnuplot != nullptr;
   const bool given = started && std::fputs(script.c_str(), gnuplot) >= 0;
@@ -106,7 +117,7 @@ Status RunGnuplot(const std::string& path, const std::string& script) {
   std::remove(path.c_str());
   constexpr int kShellNotFound = 127 << 8;
   if (!started || status == kShellNotFound) {
-    return Status::Unavailable("gnuplot is not installed; apt-get install gnuplot-nox");
+    return NoGnuplot();
   }
   return Status::Unavailable("gnuplot could not draw '" + path + "'; does gnuplot run by itself?");
 }

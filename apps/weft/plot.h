@@ -39,6 +39,11 @@ std::string PlotQuoted(const std::string& text);
 // others.
 Result<std::string> PlotTerminal(const std::string& path, size_t width, size_t height);
 
+// What would keep RunGnuplot from drawing `path`, for whoever has long work to do before.
+// InvalidInput for other endings; Unavailable if there is no gnuplot, or the file cannot be
+// written.
+Status CheckPlot(const std::string& path);
+
 // Runs gnuplot on a script that draws `path`. Failure: gnuplot is not installed or the file cannot
 // be written.
 Status RunGnuplot(const std::string& path, const std::string& script);
