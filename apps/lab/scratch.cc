@@ -7,40 +7,55 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+
+#include "boards/cgroup_limit.h"
 
 namespace weft::apps {
 namespace {
 
 constexpr const char* kMemory = "/dev/shm";
 
-bool HasRoom(const char* folder, int64_t bytes) {
+int64_t FreeBytes(const std::string& folder) {
   struct statvfs facts = {};
-  if (statvfs(folder, &facts) != 0 || access(folder, W_OK) != 0) return false;
-  return static_cast<double>(facts.f_bavail) * static_cast<double>(facts.f_frsize) >
-         static_cast<double>(bytes);
+  if (statvfs(folder.c_str(), &facts) != 0 || access(folder.c_str(), W_OK) != 0) return 0;
+  return static_cast<int64_t>(facts.f_bavail) * static_cast<int64_t>(facts.f_frsize);
 }
 
-// A quarter of what is free may go into files: the models themselves need the rest.
-bool MemoryHasRoom(int64_t bytes) {
+int64_t FreeMemory() {
   std::ifstream file("/proc/meminfo");
   std::string word;
   int64_t kilobytes = 0;
   while (file >> word) {
     if (word == "MemAvailable:") file >> kilobytes;
   }
-  return bytes < kilobytes * 1024 / 4 && HasRoom(kMemory, bytes);
+  const int64_t limit = boards::CgroupMemoryLimit("");
+  return limit == 0 ? kilobytes * 1024 : std::min(limit, kilobytes * 1024);
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Scratch>> Scratch::Create(int64_t bytes) {
+Scratch::Room Scratch::RoomHere() {
   std::error_code ignored;
-  const std::string folder =
-      MemoryHasRoom(bytes) ? kMemory : std::filesystem::temp_directory_path(ignored).string();
+  const std::string folder = std::filesystem::temp_directory_path(ignored).string();
+  return {.memory_bytes = FreeMemory(),
+          .shared_bytes = FreeBytes(kMemory),
+          .folder = folder,
+          .folder_bytes = FreeBytes(folder)};
+}
+
+bool Scratch::InMemory(const Room& room, int64_t bytes, int64_t beside) {
+  return bytes < room.memory_bytes / 4 && bytes < room.memory_bytes - beside &&
+         bytes < room.shared_bytes;
+}
+
+Result<std::unique_ptr<Scratch>> Scratch::Create(int64_t bytes, int64_t beside) {
+  const Room room = RoomHere();
+  const std::string folder = InMemory(room, bytes, beside) ? kMemory : room.folder;
   std::string path = folder + "/weft-XXXXXX";
   if (mkdtemp(path.data()) == nullptr) {
     return Status::Unavailable("cannot make a folder in '" + folder +

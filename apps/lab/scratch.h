@@ -13,9 +13,21 @@ namespace weft::apps {
 
 class Scratch {
  public:
-  // In memory (/dev/shm) if that has room for so many bytes, else under $TMPDIR or /tmp.
-  // Unavailable if neither can be written.
-  static Result<std::unique_ptr<Scratch>> Create(int64_t bytes);
+  // What is left on this machine.
+  struct Room {
+    int64_t memory_bytes = 0;  // of memory, which control groups may limit
+    int64_t shared_bytes = 0;  // in /dev/shm; 0 if it cannot be written
+    std::string folder = {};   // $TMPDIR or /tmp
+    int64_t folder_bytes = 0;  // there
+  };
+  static Room RoomHere();
+  // Whether so many bytes of files go into memory, where programs will take `beside` of it: if they
+  // are a quarter of it at most.
+  static bool InMemory(const Room& room, int64_t bytes, int64_t beside);
+
+  // In memory (/dev/shm) if so many bytes go there, else under $TMPDIR or /tmp. Unavailable if
+  // neither can be written.
+  static Result<std::unique_ptr<Scratch>> Create(int64_t bytes, int64_t beside = 0);
   // The programs that use it must have ended.
   ~Scratch();
   Scratch(const Scratch&) = delete;

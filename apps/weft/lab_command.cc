@@ -12,7 +12,9 @@
 #include <sstream>
 #include <thread>
 
+#include "apps/compute/memory_budget.h"
 #include "apps/lab/lab_report.h"
+#include "apps/lab/lab_room.h"
 #include "apps/lab/lab_run.h"
 #include "apps/weft/commands.h"
 #include "apps/weft/demo_data.h"
@@ -20,6 +22,7 @@
 #include "apps/weft/plot.h"
 #include "apps/weft/stop_signals.h"
 #include "apps/weft/strategies.h"
+#include "apps/weft/training_memory.h"
 #include "core/model/units.h"
 #include "core/model/zoo.h"
 
@@ -41,7 +44,7 @@ struct LabPlan {
   JobSetting job;
   LabNetwork::Setting network;
   std::vector<std::string> strategies;
-  int64_t scratch_bytes = 0;
+  LabSize size;
 };
 
 // The model's own kind of images, made up, where none are given.
@@ -110,11 +113,27 @@ Result<LabPlan> PlanOf(const LabFlags& flags) {
       model::BuildModel(facts.model, {.classes = data->classes, .input = data->image});
   if (!graph.ok()) return graph.status();
   int64_t model_bytes = 0;
-  for (const model::Unit& unit : model::CutIntoUnits(*graph)) model_bytes += unit.bytes;
+  int64_t largest_unit = 0;
+  for (const model::Unit& unit : model::CutIntoUnits(*graph)) {
+    model_bytes += unit.bytes;
+    largest_unit = std::max(largest_unit, unit.bytes);
+  }
   // A server writes a model's worth each round, and keeps it until the checkpoint after the next.
   constexpr int64_t kJournalBytes = int64_t{2} << 30;
   const int64_t every = std::clamp<int64_t>(kJournalBytes / model_bytes, 5, 100);
-  plan.scratch_bytes = (2 * every + 8) * model_bytes + (64 << 20);
+  plan.size = {.model = facts.model,
+               .workers = facts.workers,
+               .shards = facts.shards,
+               .model_bytes = model_bytes,
+               .files_bytes = (2 * every + 8) * model_bytes + (64 << 20)};
+  if (facts.compute == "real") {
+    const Result<std::vector<TrainingMemory>> memory = PlanTrainingMemory(*graph, facts.batch);
+    if (!memory.ok()) return memory.status();
+    plan.size.compute_bytes = static_cast<int64_t>(ReadAheadBytes(*graph, facts.batch));
+    if (!memory->empty()) plan.size.compute_bytes += memory->front().activations;
+  } else {
+    plan.size.compute_bytes = largest_unit;
+  }
   const int processors = std::max(2, static_cast<int>(std::thread::hardware_concurrency()));
   plan.job = {.job = "lab",
               .model = facts.model,
@@ -176,12 +195,14 @@ Status RunLab(LabFlags flags, Console& console) {
   Result<LabPlan> plan = PlanOf(flags);
   if (!plan.ok()) return plan.status();
   if (Status status = CheckOutput(flags, *plan); !status.ok()) return status;
+  if (Status status = CheckRoom(plan->size, Scratch::RoomHere()); !status.ok()) return status;
 
   const StopSignals stops;  // first: what is made below is put back whatever comes
   const Result<std::unique_ptr<LabNetwork>> network = LabNetwork::Create(plan->network);
   if (!network.ok()) return network.status();
   flags.facts.congestion_control = (*network)->congestion_control();
-  const Result<std::unique_ptr<Scratch>> scratch = Scratch::Create(plan->scratch_bytes);
+  const Result<std::unique_ptr<Scratch>> scratch =
+      Scratch::Create(plan->size.files_bytes, NeedOf(plan->size).programs_bytes());
   if (!scratch.ok()) return scratch.status();
   const LabTools tools{.companions = *companions,
                        .scratch = **scratch,

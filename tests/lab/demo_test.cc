@@ -205,6 +205,7 @@ TEST(Demo, RefusesMistakesInOneLine) {
       {"lab", "--model", "lenet5", "--mbps", "10", "--plot", "run.gif"},
       {"lab", "--model", "lenet5", "--mbps", "10", "--script", "/nowhere"},
       {"lab", "--model", "lenet5", "--mbps", "10", "--loss", "101"},
+      {"lab", "--model", "vgg19", "--mbps", "10", "--workers", "64", "--batch", "256"},  // 1 TB
   };
   for (const std::vector<std::string>& arguments : mistakes) {
     const Typed typed = Type(arguments);

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/lab/lab_room.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "apps/terminal/text.h"
+
+namespace weft::apps {
+namespace {
+
+constexpr int64_t kProgramBytes = int64_t{40} << 20;  // code, libraries, messages on the way
+// On the way between a worker and a server, at most, one way: weft-ps's own --window.
+constexpr int64_t kWindowBytes = int64_t{4} << 20;
+
+std::string Many(int count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+LabNeed NeedOf(const LabSize& size) {
+  const int64_t model = size.model_bytes;
+  const int64_t share = model / size.shards;
+  // Of a worker: the parameters, those coming in, the gradients going out.
+  const int64_t worker = 3 * model + size.compute_bytes + kProgramBytes;
+  // Of a server: the whole model, as it was begun with, and of its share two versions, the
+  // optimizer's state, the mean, and what each worker has delivered.
+  const int64_t server = model + (4 + size.workers) * share + kProgramBytes;
+  // Of each pair, both ways: stored, and copied for who reads it.
+  const int64_t pair = 4 * std::min(kWindowBytes, share);
+  return {.workers_bytes = size.workers * worker,
+          .servers_bytes = size.shards * server,
+          .broker_bytes = kProgramBytes + size.workers * size.shards * pair};
+}
+
+Status CheckRoom(const LabSize& size, const Scratch::Room& room) {
+  const LabNeed need = NeedOf(size);
+  if (need.programs_bytes() > room.memory_bytes) {
+    return Status::InvalidInput(fmt::format(
+        "{} ({}), {} ({}) and the broker ({}) with {} do not fit into the {} of memory that this "
+        "machine has left; give fewer --workers or --shards, or a smaller --model or --batch",
+        Many(size.workers, "worker"), BytesText(need.workers_bytes), Many(size.shards, "server"),
+        BytesText(need.servers_bytes), BytesText(need.broker_bytes), size.model,
+        BytesText(room.memory_bytes)));
+  }
+  if (!Scratch::InMemory(room, size.files_bytes, need.programs_bytes()) &&
+      size.files_bytes > room.folder_bytes) {
+    return Status::InvalidInput(fmt::format(
+        "the servers' files take up to {}, for which there is neither room in memory nor in '{}', "
+        "which has {}; let TMPDIR name a folder that has, or give a smaller --model",
+        BytesText(size.files_bytes), room.folder, BytesText(room.folder_bytes)));
+  }
+  return Status::Ok();
+}
+
+}  // namespace weft::apps
