@@ -30,9 +30,27 @@ LabNeed NeedOf(const LabSize& size) {
   const int64_t server = model + (4 + size.workers) * share + kProgramBytes;
   // Of each pair, both ways: stored, and copied for who reads it.
   const int64_t pair = 4 * std::min(kWindowBytes, share);
+  // A server writes its share each round, and keeps it until the checkpoint after the next.
+  const int64_t files = (2 * size.checkpoint_every + 8) * model + (int64_t{64} << 20);
   return {.workers_bytes = size.workers * worker,
           .servers_bytes = size.shards * server,
-          .broker_bytes = kProgramBytes + size.workers * size.shards * pair};
+          .broker_bytes = kProgramBytes + size.workers * size.shards * pair,
+          .files_bytes = files};
+}
+
+int64_t CheckpointEvery(LabSize size, const Scratch::Room& room) {
+  constexpr int64_t kLeast = 5;
+  constexpr int64_t kMost = 100;
+  constexpr int64_t kJournalBytes = int64_t{2} << 30;
+  const int64_t most =
+      std::clamp<int64_t>(kJournalBytes / std::max<int64_t>(1, size.model_bytes), kLeast, kMost);
+  for (size.checkpoint_every = most; size.checkpoint_every >= kLeast; --size.checkpoint_every) {
+    const LabNeed need = NeedOf(size);
+    if (Scratch::InMemory(room, need.files_bytes, need.programs_bytes())) {
+      return size.checkpoint_every;
+    }
+  }
+  return most;
 }
 
 Status CheckRoom(const LabSize& size, const Scratch::Room& room) {
@@ -45,12 +63,12 @@ Status CheckRoom(const LabSize& size, const Scratch::Room& room) {
         BytesText(need.servers_bytes), BytesText(need.broker_bytes), size.model,
         BytesText(room.memory_bytes)));
   }
-  if (!Scratch::InMemory(room, size.files_bytes, need.programs_bytes()) &&
-      size.files_bytes > room.folder_bytes) {
+  if (!Scratch::InMemory(room, need.files_bytes, need.programs_bytes()) &&
+      need.files_bytes > room.folder_bytes) {
     return Status::InvalidInput(fmt::format(
         "the servers' files take up to {}, for which there is neither room in memory nor in '{}', "
         "which has {}; let TMPDIR name a folder that has, or give a smaller --model",
-        BytesText(size.files_bytes), room.folder, BytesText(room.folder_bytes)));
+        BytesText(need.files_bytes), room.folder, BytesText(room.folder_bytes)));
   }
   return Status::Ok();
 }

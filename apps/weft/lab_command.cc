@@ -45,6 +45,7 @@ struct LabPlan {
   LabNetwork::Setting network;
   std::vector<std::string> strategies;
   LabSize size;
+  Scratch::Room room;
 };
 
 // The model's own kind of images, made up, where none are given.
@@ -118,14 +119,10 @@ Result<LabPlan> PlanOf(const LabFlags& flags) {
     model_bytes += unit.bytes;
     largest_unit = std::max(largest_unit, unit.bytes);
   }
-  // A server writes a model's worth each round, and keeps it until the checkpoint after the next.
-  constexpr int64_t kJournalBytes = int64_t{2} << 30;
-  const int64_t every = std::clamp<int64_t>(kJournalBytes / model_bytes, 5, 100);
   plan.size = {.model = facts.model,
                .workers = facts.workers,
                .shards = facts.shards,
-               .model_bytes = model_bytes,
-               .files_bytes = (2 * every + 8) * model_bytes + (64 << 20)};
+               .model_bytes = model_bytes};
   if (facts.compute == "real") {
     const Result<std::vector<TrainingMemory>> memory = PlanTrainingMemory(*graph, facts.batch);
     if (!memory.ok()) return memory.status();
@@ -134,6 +131,8 @@ Result<LabPlan> PlanOf(const LabFlags& flags) {
   } else {
     plan.size.compute_bytes = largest_unit;
   }
+  plan.room = Scratch::RoomHere();
+  plan.size.checkpoint_every = CheckpointEvery(plan.size, plan.room);
   const int processors = std::max(2, static_cast<int>(std::thread::hardware_concurrency()));
   plan.job = {.job = "lab",
               .model = facts.model,
@@ -147,7 +146,7 @@ Result<LabPlan> PlanOf(const LabFlags& flags) {
               // One is for the broker, the servers and the links.
               .threads = std::max(1, (processors - 1) / facts.workers),
               .learning_rate = 0.01,  // careful: what is measured must not run into nan
-              .checkpoint_every = every,
+              .checkpoint_every = plan.size.checkpoint_every,
               .compute = facts.compute == "real" ? "" : facts.compute};
   return plan;
 }
@@ -195,14 +194,16 @@ Status RunLab(LabFlags flags, Console& console) {
   Result<LabPlan> plan = PlanOf(flags);
   if (!plan.ok()) return plan.status();
   if (Status status = CheckOutput(flags, *plan); !status.ok()) return status;
-  if (Status status = CheckRoom(plan->size, Scratch::RoomHere()); !status.ok()) return status;
+  if (Status status = CheckRoom(plan->size, plan->room); !status.ok()) return status;
+
+  const LabNeed need = NeedOf(plan->size);
 
   const StopSignals stops;  // first: what is made below is put back whatever comes
   const Result<std::unique_ptr<LabNetwork>> network = LabNetwork::Create(plan->network);
   if (!network.ok()) return network.status();
   flags.facts.congestion_control = (*network)->congestion_control();
   const Result<std::unique_ptr<Scratch>> scratch =
-      Scratch::Create(plan->size.files_bytes, NeedOf(plan->size).programs_bytes());
+      Scratch::Create(need.files_bytes, need.programs_bytes());
   if (!scratch.ok()) return scratch.status();
   const LabTools tools{.companions = *companions,
                        .scratch = **scratch,

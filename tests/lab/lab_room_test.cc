@@ -20,7 +20,7 @@ TEST_GROUP(LabRoom) {
                .shards = 4,
                .model_bytes = 600 * kMB,
                .compute_bytes = 400 * kMB,
-               .files_bytes = 10 * kGB};
+               .checkpoint_every = 5};
   Scratch::Room room{.memory_bytes = 64 * kGB,
                      .shared_bytes = 32 * kGB,
                      .folder = "/var/tmp",
@@ -53,17 +53,29 @@ TEST(LabRoom, ProgramsThatDoNotFitAreRefusedWithTheNumbers) {
 }
 
 TEST(LabRoom, FilesGoToTheDiskWhereMemoryHasNoRoomBesideThePrograms) {
-  CHECK_TRUE(Scratch::InMemory(room, size.files_bytes, 0));
-  CHECK_FALSE(Scratch::InMemory(room, size.files_bytes, 54 * kGB));
-  CHECK_FALSE(Scratch::InMemory(room, 17 * kGB, 0));  // more than a quarter of it
+  LONGLONGS_EQUAL(18 * 600 * kMB + (64 << 20), NeedOf(size).files_bytes);
+  CHECK_TRUE(Scratch::InMemory(room, 15 * kGB, 48 * kGB));
+  CHECK_FALSE(Scratch::InMemory(room, 15 * kGB, 49 * kGB));
+  CHECK_FALSE(Scratch::InMemory(room, 16 * kGB, 0));  // a quarter of it
   room.shared_bytes = 1 * kGB;                        // as containers have it
-  CHECK_FALSE(Scratch::InMemory(room, size.files_bytes, 0));
+  CHECK_FALSE(Scratch::InMemory(room, 15 * kGB, 0));
   STRCMP_EQUAL(
-      "the servers' files take up to 10.0 GB, for which there is neither room in memory nor in "
+      "the servers' files take up to 10.9 GB, for which there is neither room in memory nor in "
       "'/var/tmp', which has 1.00 GB; let TMPDIR name a folder that has, or give a smaller --model",
       Refusal().c_str());
   room.folder_bytes = 11 * kGB;
   STRCMP_EQUAL("", Refusal().c_str());
+}
+
+TEST(LabRoom, CheckpointsAreMadeSoOftenThatTheFilesGoIntoMemory) {
+  size.model_bytes = 240 * kMB;
+  LONGLONGS_EQUAL((int64_t{2} << 30) / (240 * kMB), CheckpointEvery(size, room));
+  room.memory_bytes = 20 * kGB;  // a quarter of it has room for (2 * 6 + 8) * 240 MB
+  LONGLONGS_EQUAL(6, CheckpointEvery(size, room));
+  room.memory_bytes = 16 * kGB;  // not even for five rounds'
+  LONGLONGS_EQUAL((int64_t{2} << 30) / (240 * kMB), CheckpointEvery(size, room));
+  size.model_bytes = kMB;
+  LONGLONGS_EQUAL(100, CheckpointEvery(size, room));
 }
 
 TEST(LabRoom, ThisMachineHasSome) {
