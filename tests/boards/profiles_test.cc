@@ -10,6 +10,7 @@
 
 #include "boards/profile_texts.h"
 #include "core/model/zoo.h"
+#include "tests/places.h"
 
 #include <CppUTest/TestHarness.h>
 
@@ -30,11 +31,12 @@ TEST(BoardProfiles, TheProgramHasTheFilesOfTheFolderWordForWord) {
   for (const boards::ProfileText& text : boards::ProfileTexts()) {
     const std::string name(text.name);
     in_program.insert(name);
-    CHECK_TRUE_TEXT(ReadAll(std::filesystem::path(WEFT_BOARDS_DIR) / (name + ".toml")) == text.toml,
-                    name.c_str());
+    CHECK_TRUE_TEXT(
+        ReadAll(std::filesystem::path(tests::BoardsFolder()) / (name + ".toml")) == text.toml,
+        name.c_str());
   }
   std::set<std::string> in_folder;
-  for (const auto& entry : std::filesystem::directory_iterator(WEFT_BOARDS_DIR)) {
+  for (const auto& entry : std::filesystem::directory_iterator(tests::BoardsFolder())) {
     if (entry.path().extension() == ".toml") in_folder.insert(entry.path().stem());
   }
   CHECK_TRUE(in_program == in_folder);
@@ -54,7 +56,7 @@ TEST(BoardProfiles, EachHasABatchForEveryModelOfTheZooAndForNoOther) {
 
 TEST(BoardProfiles, EachNamesAPresetThatExistsAndLeavesTheSystemSomeMemory) {
   const std::string presets =
-      ReadAll(std::filesystem::path(WEFT_BOARDS_DIR) / ".." / "CMakePresets.json");
+      ReadAll(std::filesystem::path(tests::BoardsFolder()) / ".." / "CMakePresets.json");
   for (const boards::Profile& profile : Profiles()) {
     CHECK_TRUE_TEXT(presets.find("\"name\": \"" + profile.preset + "\"") != std::string::npos,
                     profile.name.c_str());

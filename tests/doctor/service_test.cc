@@ -16,6 +16,7 @@
 #include "apps/weft_ps/doctor_command.h"
 #include "core/model/zoo.h"
 #include "tests/doctor/doctor_house.h"
+#include "tests/places.h"
 
 #include <CppUTest/TestHarness.h>
 
@@ -26,7 +27,7 @@ constexpr const char* kUnitFile = "/lib/systemd/system/weft-edge.service";
 
 // The unit as the package installs it.
 std::string PackagedUnit(const std::string& name) {
-  const std::string packages = std::string(WEFT_BOARDS_DIR) + "/packages/";
+  const std::string packages = tests::BoardsFolder() + "/packages/";
   std::string unit = ReadAll(packages + name + ".service.in");
   const std::string mark = "@SANDBOX@";
   unit.replace(unit.find(mark), mark.size(), ReadAll(packages + "sandbox.conf"));

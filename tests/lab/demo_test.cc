@@ -14,6 +14,7 @@
 #include "tests/files/scratch_folder.h"
 #include "tests/lab/running_weft.h"
 #include "tests/mqtt/broker.h"
+#include "tests/places.h"
 
 #include <CppUTest/TestHarness.h>
 
@@ -165,7 +166,7 @@ TEST(Demo, AWorkerThatFailsEndsItInOneSentence) {
 
 TEST(Demo, WithoutItsCompanionsItSaysHowToGetThem) {
   const std::string lonely = folder.Path("weft");
-  std::filesystem::copy_file(WEFT, lonely);
+  std::filesystem::copy_file(tests::Workbench(), lonely);
   RunningWeft weft(Arguments(1), lonely);
   LONGS_EQUAL(kExitBadInput, weft.ExitCode());
   CHECK_TRUE(IsOneSentence(weft.err()));

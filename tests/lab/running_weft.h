@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "apps/lab/listened_program.h"
+#include "tests/places.h"
 
 namespace weft::apps {
 
@@ -37,7 +38,7 @@ class RunningWeft {
  public:
   // Aborts if it cannot be started.
   explicit RunningWeft(const std::vector<std::string>& arguments,
-                       const std::string& program = WEFT);
+                       const std::string& program = tests::Workbench());
 
   // The next line on stdout; nullopt at its end, or after a minute without any.
   std::optional<std::string> NextLine();

@@ -7,6 +7,7 @@
 #include "tests/apps/typed.h"
 #include "tests/files/scratch_folder.h"
 #include "tests/link/real_network.h"
+#include "tests/places.h"
 
 #include <CppUTest/TestHarness.h>
 
@@ -53,7 +54,7 @@ TEST_GROUP(LinkCommand) {
   std::string name = FreshName();
 
   std::vector<std::string> Words(const std::vector<std::string>& flags) {
-    std::vector<std::string> words = {WEFT, "link", "--name", name};
+    std::vector<std::string> words = {tests::Workbench(), "link", "--name", name};
     words.insert(words.end(), flags.begin(), flags.end());
     return words;
   }

@@ -16,6 +16,7 @@
 #include "net/payload.h"
 #include "tests/net/sample_messages.h"
 #include "tests/net/seal.h"
+#include "tests/places.h"
 
 #include <CppUTest/TestHarness.h>
 
@@ -103,7 +104,7 @@ Bytes ByHand(wire::Body type, AddBody add_body) {
 }
 
 std::string GoldenPath(const std::string& kind) {
-  return std::string(WEFT_TESTS_DIR) + "/net/golden/v1/" + kind + ".bin";
+  return tests::TestsFolder() + "/net/golden/v1/" + kind + ".bin";
 }
 
 Bytes ReadGolden(const Sample& sample) {

@@ -13,6 +13,7 @@
 #include "core/train/batch_loader.h"
 #include "core/train/loss.h"
 #include "core/train/trainer.h"
+#include "tests/places.h"
 #include "tests/torch/made_up.h"
 
 #include <CppUTest/TestHarness.h>
@@ -33,7 +34,7 @@ struct Golden {
 };
 
 std::vector<Golden> ReadGolden(const std::string& name) {
-  std::ifstream file(std::string(WEFT_TESTS_DIR "/torch/golden/") + name);
+  std::ifstream file(tests::TestsFolder() + "/torch/golden/" + name);
   std::vector<Golden> lines;
   for (std::string text; std::getline(file, text);) {
     std::istringstream words(text);

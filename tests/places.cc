@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/places.h"
+
+namespace weft::tests {
+
+std::string TestsFolder() { return WEFT_TESTS_DIR; }
+
+std::string BoardsFolder() { return WEFT_TESTS_DIR "/../boards"; }
+
+std::string Workbench() { return WEFT; }
+
+}  // namespace weft::tests
