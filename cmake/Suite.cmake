@@ -5,9 +5,9 @@
 # <build tree>/<name>.<Group>: release/sched.Planner. The groups are asked of the runner itself after
 # each link, through the emulator when cross compiling, so a new group needs no line here. A group
 # in which no test runs, or in which one is ignored, fails.
-# Long ones should begin FIRST. Tests run beside each other, unless they are to run ALONE, so OpenMP's threads must not spin for
-# long. One that is still running after WEFT_TEST_TIMEOUT seconds, set where the suite is added, has
-# failed.
+# Long ones should begin FIRST. Tests run beside each other, unless they are to run ALONE, so
+# OpenMP's threads must not spin for long. One that is still running after WEFT_TEST_TIMEOUT seconds,
+# set where the suite is added, has failed.
 find_package(CppUTest REQUIRED)
 
 function(weft_add_suite name)
