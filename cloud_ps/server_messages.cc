@@ -80,9 +80,15 @@ bool Server::Floods(const std::string& topic, const net::Payload& payload) {
       "more than " + std::to_string(budget_.allowance().bytes / 1'000'000) + " MB or " +
       std::to_string(budget_.allowance().messages) +
       " messages in a round, or in ten seconds of it: what is too much is not read";
-  parts_.log.Warning("worker '" + worker + "' sends " + detail + "; `weft cluster revoke " +
-                     worker + "` shuts it out");
+  parts_.log.Warning("worker '" + worker + "' sends " + detail +
+                     "; the broker's guard, where it has one, shuts it out for a minute, and "
+                     "`weft cluster revoke " +
+                     worker + "` for good");
   Send(worker, 0, open_, net::Nack{.refusal = {Reason::kOverBudget, detail}});
+  if (connected_) {
+    parts_.transport.Publish(net::kShutOutTopic,
+                             net::Payload::CopyOf(std::as_bytes(std::span(worker))));
+  }
   return true;
 }
 

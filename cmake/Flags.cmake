@@ -27,11 +27,12 @@ else()
   add_link_options(-Wl,--as-needed)
 endif()
 
+# All of them but the sanitizers, for what somebody else's program loads: weft_plain_flags.
 find_package(Threads REQUIRED)
-add_library(weft_flags INTERFACE)
-target_include_directories(weft_flags INTERFACE ${PROJECT_SOURCE_DIR})
-target_link_libraries(weft_flags INTERFACE Threads::Threads)
-target_compile_options(weft_flags INTERFACE
+add_library(weft_plain_flags INTERFACE)
+target_include_directories(weft_plain_flags INTERFACE ${PROJECT_SOURCE_DIR})
+target_link_libraries(weft_plain_flags INTERFACE Threads::Threads)
+target_compile_options(weft_plain_flags INTERFACE
   -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual
   -Wno-missing-field-initializers  # designated initialisers name what differs from the default
   -Wextra-semi -Wformat=2 -Wimplicit-fallthrough -Wundef -Wvla
@@ -43,10 +44,12 @@ target_compile_options(weft_flags INTERFACE
 # Nothing in a program tells where it was built, so that two builds give the same bytes. ccache, with
 # CCACHE_BASEDIR, shows the compiler the sources by a path from the build tree.
 cmake_path(RELATIVE_PATH PROJECT_SOURCE_DIR BASE_DIRECTORY ${CMAKE_BINARY_DIR} OUTPUT_VARIABLE from_build_tree)
-target_compile_options(weft_flags INTERFACE $<$<CONFIG:Release>:
+target_compile_options(weft_plain_flags INTERFACE $<$<CONFIG:Release>:
   -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.
   -ffile-prefix-map=${from_build_tree}=.>)
 
+add_library(weft_flags INTERFACE)
+target_link_libraries(weft_flags INTERFACE weft_plain_flags)
 if(WEFT_SANITIZE)
   # -Wmaybe-uninitialized misjudges instrumented code; the release build has it on.
   target_compile_options(weft_flags INTERFACE

@@ -98,6 +98,7 @@ their gradients round by round and sends the parameters back. What is killed
 goes on with the same bits. This package has the program and its systemd
 service.")
   weft_service(weft-ps ps "weft parameter server" "/etc/weft/ps.toml")
+  install(TARGETS weft_guard LIBRARY DESTINATION usr/lib/weft COMPONENT weft-ps)
 endif()
 if("weft" IN_LIST CPACK_COMPONENTS_ALL)
   weft_package(weft "workbench for training on edge devices over MQTT"
@@ -107,6 +108,9 @@ clusters, and starts a whole training job on one machine to look at.")
 endif()
 set(CPACK_DEBIAN_WEFT-PS_PACKAGE_SUGGESTS "mosquitto")
 add_custom_target(package-files DEPENDS ${package_files} ${package_build}/changelog.gz)
+if(TARGET weft_guard)
+  add_dependencies(package-files weft_guard)
+endif()
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_DEB_COMPONENT_INSTALL ON)

@@ -40,6 +40,10 @@ std::optional<TopicParts> ParseTopic(std::string_view topic);
 // What a server of `job_level` listens on: every worker's `lane`.
 std::string AllWorkers(std::string_view job_level, Lane lane);
 
+// Where a server says, in its name's bytes, which worker the broker should shut out for a while; a
+// broker without weft's guard hears it and does nothing.
+inline constexpr const char* kShutOutTopic = "$CONTROL/weft/shut-out";
+
 // weft/<job level>/servers: where the servers of a job level tell each other that they are there.
 std::string ServersTopic(std::string_view job_level);
 

@@ -9,4 +9,6 @@ std::string BoardsFolder() { return WEFT_TESTS_DIR "/../boards"; }
 
 std::string Workbench() { return WEFT; }
 
+std::string GuardFile() { return WEFT_GUARD; }
+
 }  // namespace weft::tests

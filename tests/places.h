@@ -11,5 +11,7 @@ std::string TestsFolder();
 std::string BoardsFolder();
 // weft; empty where it is not built.
 std::string Workbench();
+// weft_guard.so; empty where the broker is of another architecture.
+std::string GuardFile();
 
 }  // namespace weft::tests

@@ -37,6 +37,7 @@ FAMILIES = {
     "CppUTestExt": "CppUTest",
     "mosquittopp.h": "mosquitto.h",
     "mosquitto_broker.h": "mosquitto.h",
+    "mosquitto_plugin.h": "mosquitto.h",
     "mqtt_protocol.h": "mosquitto.h",
     "dnnl.h": "oneDNN",
     "dnnl.hpp": "oneDNN",

@@ -58,6 +58,7 @@ ps::BrokerJob BrokerJobOf(const ClusterSetting& setting, const std::string& fold
                                .key_file = folder + "/broker.key",
                                .revoked_file = folder + "/ca.crl"},
           .address = IsThisMachine(setting.host) ? setting.host : "",
+          .guard_file = setting.guard_file,
           .acl_path = folder + "/acl"};
 }
 

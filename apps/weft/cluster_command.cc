@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include <ctime>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -36,14 +37,30 @@ Result<ClusterFolder> OpenFolder(const ClusterFlags& flags) {
   return ClusterFolder::Open(ClusterFolder::IsThere(".") ? "." : kSystemFolder);
 }
 
+// The plugin that came with this program; empty if none did.
+std::string GuardFile() {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path guard =
+      self.parent_path().parent_path() / "lib" / "weft" / "weft_guard.so";
+  return !error && std::filesystem::is_regular_file(guard, error) ? guard.string() : "";
+}
+
 Status RunInit(const ClusterFlags& flags, Console& console) {
-  const Result<ClusterFolder> made = ClusterFolder::Init(flags.folder, flags.setting, Now());
+  ClusterSetting setting = flags.setting;
+  setting.guard_file = GuardFile();
+  const Result<ClusterFolder> made = ClusterFolder::Init(flags.folder, setting, Now());
   if (!made.ok()) return made.status();
   const ClusterFolder& cluster = *made;
   const Result<ps::BrokerPlan> plan =
       PlanClusterBroker(cluster.setting(), cluster.path() + "/broker", {});
   if (!plan.ok()) return plan.status();
   if (!plan->warning.empty()) console.err << "weft: " << plan->warning << "\n";
+  if (setting.guard_file.empty()) {
+    console.err
+        << "weft: weft_guard.so did not come with this program, so the broker will not send "
+           "away devices that flood it; install the package weft-ps, or ./dev build\n";
+  }
   if (flags.json) {
     console.out << nlohmann::json{{"cluster", cluster.path()},
                                   {"broker_config", cluster.broker_config()},

@@ -80,6 +80,10 @@ std::string Config(const BrokerJob& job) {
   line("# Nobody can take another's place by taking its client id.");
   line("use_username_as_clientid true");
   line("acl_file " + job.acl_path);
+  if (!job.guard_file.empty()) {
+    line("# Sends away who speaks an older MQTT, and for a minute whom a server finds to flood.");
+    line("plugin " + job.guard_file);
+  }
   line("# The servers and the devices keep what must not be lost.");
   line("persistence false");
   line("retain_available false");
@@ -121,6 +125,7 @@ std::string Acl(const BrokerJob& job) {
     devices += "pattern read " + net::TopicOf(level, "%u", net::Lane::kPull) + "\n";
     servers += "topic write " + net::AllWorkers(level, net::Lane::kPull) + "\n";
     servers += "topic readwrite " + net::ServersTopic(level) + "\ntopic read $SYS/broker/#\n";
+    servers += std::string("topic write ") + net::kShutOutTopic + "\n";
   }
   std::string text = "# A device publishes and listens under its own name; the servers meet all.\n";
   text += devices + servers;
@@ -156,7 +161,7 @@ Result<BrokerPlan> PlanBroker(const BrokerJob& job) {
     return Status::InvalidInput("the port is not between 1 and 65535");
   }
   if (job.memory_limit_bytes < 1) return Status::InvalidInput("the memory limit is not positive");
-  std::string paths = job.acl_path + job.address;
+  std::string paths = job.acl_path + job.address + job.guard_file;
   if (job.tls) {
     if (job.tls->ca_file.empty() || job.tls->certificate_file.empty() ||
         job.tls->key_file.empty()) {

@@ -38,7 +38,8 @@ struct BrokerJob {
   // Users without any right. Unlike BrokerTls::revoked_file this reaches those who are connected,
   // as soon as the broker reads its files again.
   std::vector<std::string> shut_out = {};
-  std::string acl_path;  // where the broker finds BrokerPlan::acl
+  std::string guard_file = {};  // weft_guard.so; empty: without
+  std::string acl_path;         // where the broker finds BrokerPlan::acl
   int64_t memory_limit_bytes = 1'500'000'000;
 };
 

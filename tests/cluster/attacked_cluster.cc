@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include "apps/enrolment/device_bundle.h"
+#include "tests/places.h"
 
 #include <CppUTest/TestHarness.h>
 
@@ -29,15 +30,22 @@ constexpr const char* kObserved[] = {"weft/other/mallory/ctl",
 int64_t NowSeconds() { return static_cast<int64_t>(std::time(nullptr)); }
 
 AttackedCluster& AttackedCluster::Get() {
-  static AttackedCluster cluster;
+  static AttackedCluster cluster(tests::GuardFile());
   return cluster;
 }
 
-AttackedCluster::AttackedCluster() {
-  broker_ = std::make_unique<net::Broker>([this](int port) {
+AttackedCluster& AttackedCluster::Unguarded() {
+  static AttackedCluster cluster("");
+  return cluster;
+}
+
+AttackedCluster::AttackedCluster(const std::string& guard_file) {
+  broker_ = std::make_unique<net::Broker>([&, this](int port) {
     const std::string folder = folder_.Path("cluster" + std::to_string(port));
     const Result<ClusterFolder> made = ClusterFolder::Init(
-        folder, {.host = "127.0.0.1", .port = port, .job = "job", .workers = 3}, NowSeconds());
+        folder,
+        {.host = "127.0.0.1", .port = port, .job = "job", .workers = 3, .guard_file = guard_file},
+        NowSeconds());
     Insist(made.ok(), made.status().message());
     LetObserverHear(folder);
     // The one line added: $SYS speaks every second, so that nobody waits long for it.
@@ -151,7 +159,7 @@ void CheckPublishBlocked(const RawPublish& publish) {
 }
 
 void CheckWillBlocked(const RawConnect& connect, int reason) {
-  AttackedCluster& cluster = AttackedCluster::Get();
+  AttackedCluster& cluster = AttackedCluster::For(connect);
   const RawTls tls = cluster.Device("mallory");
   RawClient dying(cluster.port(), &tls);
   CHECK_EQUAL(reason, dying.Connect(connect));
@@ -162,7 +170,7 @@ void CheckWillBlocked(const RawConnect& connect, int reason) {
 }
 
 void CheckListenerHearsNothing(const std::string& filter, int qos, int version) {
-  AttackedCluster& cluster = AttackedCluster::Get();
+  AttackedCluster& cluster = AttackedCluster::For({.version = version});
   const std::unique_ptr<RawClient> mallory = cluster.Join("mallory", {.version = version});
   // Mosquitto's access list lets a client ask for anything, and gives it what is its own.
   const int reason = mallory->Subscribe(filter, qos);

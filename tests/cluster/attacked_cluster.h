@@ -20,8 +20,14 @@ class AttackedCluster {
  public:
   // One for all tests of a process.
   static AttackedCluster& Get();
+  // The same whose broker has no guard, and so lets in old clients as well: the access list alone
+  // keeps them from what is not theirs.
+  static AttackedCluster& Unguarded();
+  static AttackedCluster& For(const RawConnect& connect) {
+    return connect.version < 5 ? Unguarded() : Get();
+  }
 
-  AttackedCluster();
+  explicit AttackedCluster(const std::string& guard_file);
 
   int port() const { return broker_->port(); }
   net::Broker& broker() { return *broker_; }

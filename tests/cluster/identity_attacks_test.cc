@@ -10,7 +10,7 @@ namespace {
 
 // Mallory connects with these claims; it is mallory all the same, and the victim is still there.
 void CheckIsMallory(const RawConnect& claims) {
-  AttackedCluster& cluster = AttackedCluster::Get();
+  AttackedCluster& cluster = AttackedCluster::For(claims);
   const RawTls tls = cluster.Device("mallory");
   RawClient mallory(cluster.port(), &tls);
   CHECK_EQUAL(0, mallory.Connect(claims));

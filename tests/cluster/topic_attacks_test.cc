@@ -94,7 +94,7 @@ TEST(AttackByPublishing, RetainedForTheServersNextStart) {
   cluster.CheckNobodyHeard(*mallory);
 }
 TEST(AttackByPublishing, RetainedByAnOldClient) {
-  AttackedCluster& cluster = AttackedCluster::Get();
+  AttackedCluster& cluster = AttackedCluster::Unguarded();
   std::unique_ptr<RawClient> mallory = cluster.Join("mallory", {.version = 4});
   mallory->Publish({.topic = "weft/job/mallory/push", .retain = true});
   mallory = cluster.Join("mallory");
@@ -113,7 +113,7 @@ TEST(AttackByPublishing, AtQos2) {
   cluster.CheckNobodyHeard(*mallory);
 }
 TEST(AttackByPublishing, ByAnOldClientThatIsToldNothing) {
-  AttackedCluster& cluster = AttackedCluster::Get();
+  AttackedCluster& cluster = AttackedCluster::Unguarded();
   for (const int version : {3, 4}) {
     const std::unique_ptr<RawClient> mallory = cluster.Join("mallory", {.version = version});
     for (const char* topic : {"weft/job/victim/push", "weft/job/victim/pull", "weft/job/ps/ctl"}) {

@@ -132,6 +132,20 @@ TEST(BrokerConfig, WithCertificatesANameIsWhatTheCertificateSays) {
   CHECK_EQUAL(1, second.connections);
 }
 
+TEST(BrokerConfig, AServerAloneMaySayWhomTheGuardShutsOut) {
+  const apps::ScratchFolder folder;
+  ps::BrokerJob job = SmallJob(folder.Path("acl"));
+  CHECK(ps::PlanBroker(job)->config.find("plugin") == std::string::npos);
+  job.guard_file = "/usr/lib/weft/weft_guard.so";
+  const ps::BrokerPlan plan = *ps::PlanBroker(job);
+  STRCMP_CONTAINS("\nplugin /usr/lib/weft/weft_guard.so\n", plan.config.c_str());
+  const size_t may = plan.acl.find("$CONTROL");
+  CHECK(may != std::string::npos && may > plan.acl.find("user ps\n"));
+  CHECK_EQUAL(may, plan.acl.rfind("$CONTROL"));
+  job.guard_file = "guard.so\nallow_anonymous true";
+  CHECK_FALSE(ps::PlanBroker(job).ok());
+}
+
 TEST(BrokerConfig, OnLoopbackOnlyThisMachineIsServed) {
   const Result<ps::BrokerPlan> plan = ps::PlanBroker(SmallJob("acl"));
   CHECK(plan.ok());

@@ -263,4 +263,14 @@ std::vector<net::Message> ServerDriver::Heard(const std::string& worker) {
   return heard;
 }
 
+std::vector<std::string> ServerDriver::ShutOut() const {
+  std::vector<std::string> names;
+  for (const Paper::Sheet& sheet : paper_.sheets) {
+    if (sheet.topic != net::kShutOutTopic) continue;
+    const std::span<const std::byte> bytes = sheet.payload.bytes();
+    names.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+  return names;
+}
+
 }  // namespace weft::ps

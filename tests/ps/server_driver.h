@@ -115,6 +115,8 @@ class ServerDriver {
     }
     return heard;
   }
+  // Whom the broker was asked to shut out since the last ForgetHeard.
+  std::vector<std::string> ShutOut() const;
   void ForgetHeard() { paper_.sheets.clear(); }
 
  private:

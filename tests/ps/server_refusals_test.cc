@@ -417,6 +417,7 @@ TEST(ServerQuarantine, AFloodIsNotReadBeyondWhatARoundNeedsAndHoldsUpNobody) {
     }
   }
   CHECK_EQUAL(1u, told);
+  CHECK(driver.ShutOut() == std::vector<std::string>{"evil"});
   CHECK_TRUE(answers < kFlood / 2);
   CHECK_EQUAL(1, driver.log.Count("worker 'evil' sends more than"));
   // It is as good as silent, so the round does not wait for it for ever.
