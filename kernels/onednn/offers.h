@@ -33,6 +33,9 @@ void Offer(const model::Conv2d& conv, const OpSpec& op, Role role, const Device&
            Offers& offers);
 void OfferWinograd(const model::Conv2d& conv, const OpSpec& op, Role role, const Device& device,
                    Offers& offers);
+// The gradient of the weights of one that OfferWinograd has found to fit.
+void OfferWinogradWeights(const model::Conv2d& conv, const OpSpec& op, const Device& device,
+                          Facts facts, Offers& offers);
 void Offer(const model::Linear& linear, const OpSpec& op, Role role, const Device& device,
            Offers& offers);
 void Offer(const model::BatchNorm& norm, const OpSpec& op, Role role, const Device& device,
