@@ -32,7 +32,7 @@ void SegmentSender::Queue(const OutgoingSegment& segment, int64_t turn) {
       std::min(setting_.segment_bytes, segment_limit_) / static_cast<int64_t>(sizeof(float));
   assert(most > 0);
   for (int64_t begin = segment.range.begin; begin < segment.range.end; begin += most) {
-    Waiting part{.turn = turn, .segment = segment, .sends_before = sends_};
+    Waiting part{.turn = turn, .segment = segment, .sends_before = way_->sends};
     part.segment.range = {begin, std::min(begin + most, segment.range.end)};
     part.segment.sequence = ++last_sequence_;
     waiting_.insert(part);
@@ -40,22 +40,30 @@ void SegmentSender::Queue(const OutgoingSegment& segment, int64_t turn) {
   }
 }
 
-std::optional<OutgoingSegment> SegmentSender::Next(int64_t now_ns) {
+std::optional<SegmentSender::Urgency> SegmentSender::urgency() const {
+  if (waiting_.empty()) return std::nullopt;
+  const Waiting& first = *waiting_.begin();
+  return Urgency{first.segment.round, first.turn, first.segment.range.begin};
+}
+
+std::optional<OutgoingSegment> SegmentSender::Next(int64_t now_ns, int64_t beside_bytes) {
   if (std::optional<OutgoingSegment> again = Again(now_ns)) return again;
   if (waiting_.empty()) return std::nullopt;
   const Waiting& first = *waiting_.begin();
   // One segment may always go, however small the window is.
   const int64_t bytes = Bytes(first.segment);
-  if (on_the_way_ > 0 && on_the_way_ + bytes > credit_bytes()) return std::nullopt;
+  if (on_the_way_ > 0 && on_the_way_ + beside_bytes + bytes > credit_bytes()) return std::nullopt;
   on_the_way_ += bytes;
   if (first.was_sent) ++ledger_.sent_again;
-  const auto [at, inserted] = sent_.emplace(
-      first.segment.sequence,
-      Sent{.what = first, .first_ns = now_ns, .since_ns = now_ns, .alone = on_the_way_ == bytes});
+  const auto [at, inserted] =
+      sent_.emplace(first.segment.sequence, Sent{.what = first,
+                                                 .first_ns = now_ns,
+                                                 .since_ns = now_ns,
+                                                 .alone = on_the_way_ + beside_bytes == bytes});
   assert(inserted);
-  at->second.what.segment.follows = !first.was_sent && first.sends_before < sends_;
+  at->second.what.segment.follows = !first.was_sent && first.sends_before < way_->sends;
   at->second.what.segment.sent_ns = now_ns;
-  ++sends_;
+  ++way_->sends;
   waiting_.erase(waiting_.begin());
   return at->second.what.segment;
 }
@@ -92,14 +100,14 @@ std::optional<OutgoingSegment> SegmentSender::Acknowledge(uint64_t sequence, int
   }
   Answered(at->second, now_ns);
   if (at->second.once()) {
-    pace_.Answered({.bytes = Bytes(at->second.what.segment),
-                    .alone = at->second.alone,
-                    .follows = at->second.what.segment.follows,
-                    .sent_ns = at->second.at_ns(),
-                    .arrived_ns = arrived_ns,
-                    .now_ns = now_ns});
+    way_->pace.Answered({.bytes = Bytes(at->second.what.segment),
+                         .alone = at->second.alone,
+                         .follows = at->second.what.segment.follows,
+                         .sent_ns = at->second.at_ns(),
+                         .arrived_ns = arrived_ns,
+                         .now_ns = now_ns});
   } else {
-    pace_.Interrupted();
+    way_->pace.Interrupted();
   }
   const OutgoingSegment segment = at->second.what.segment;
   Drop(at);
@@ -134,7 +142,8 @@ void SegmentSender::Answered(const Sent& answered, int64_t now_ns) {
   // If answers come later already, more would only wait on the way.
   if (answered.once() && !waiting_.empty() &&
       took <= std::min(2 * least_answer_ns_ + kUnrestNs, kLongWayNs)) {
-    opened_bytes_ = std::min(opened_bytes_ + Bytes(answered.what.segment), setting_.window_bytes);
+    way_->opened_bytes =
+        std::min(way_->opened_bytes + Bytes(answered.what.segment), setting_.window_bytes);
   }
 }
 
@@ -167,7 +176,7 @@ void SegmentSender::ForgetBefore(int64_t round) {
 void SegmentSender::ForgetAll() {
   ForgetBefore(INT64_MAX);
   BeginAnew();
-  pace_.Moved();
+  way_->pace.Moved();
 }
 
 void SegmentSender::SendAllAgain() {
@@ -178,7 +187,7 @@ void SegmentSender::SendAllAgain() {
   sent_.clear();
   on_the_way_ = 0;
   BeginAnew();
-  pace_.Moved();
+  way_->pace.Moved();
   // What this connection does not allow goes in smaller parts, which have sequences of their own.
   for (auto at = waiting_.begin(); at != waiting_.end();) {
     if (Bytes(at->segment) <= std::min(setting_.segment_bytes, segment_limit_)) {
@@ -194,11 +203,11 @@ void SegmentSender::SendAllAgain() {
 
 int64_t SegmentSender::credit_bytes() const {
   const int64_t window = setting_.window_bytes;
-  int64_t credit = pace_.CreditBytes();
+  int64_t credit = way_->pace.CreditBytes();
   if (credit == INT64_MAX) {
     const int64_t first = kFirstSegments * std::min({setting_.segment_bytes, segment_limit_,
                                                      window / kFirstSegments});
-    credit = first + std::min(opened_bytes_, window - first);
+    credit = first + std::min(way_->opened_bytes, window - first);
   }
   return std::min(window, std::max(credit, setting_.least_credit_bytes));
 }

@@ -10,8 +10,10 @@
 // Thread: the owner's.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 
@@ -27,6 +29,13 @@ struct OutgoingSegment {
   uint64_t sequence = 0;
   bool follows = false;  // it was waiting already when the one before it was sent
   int64_t sent_ns = 0;   // the last time
+};
+
+// What senders to several peers have in common if their segments go by one connection.
+struct SharedWay {
+  PathPace pace = {};
+  int64_t sends = 0;         // segments, each once
+  int64_t opened_bytes = 0;  // beyond the first few segments
 };
 
 class SegmentSender {
@@ -52,7 +61,10 @@ class SegmentSender {
     int64_t expired = 0;  // overtaken by events before an answer came
   };
 
-  explicit SegmentSender(const Setting& setting) : setting_(setting) {}
+  // Senders that share a way must hear of arrivals by one clock.
+  explicit SegmentSender(const Setting& setting,
+                         std::shared_ptr<SharedWay> way = std::make_shared<SharedWay>())
+      : setting_(setting), way_(std::move(way)) {}
 
   // The connection may allow less than the job does. Holds for what is queued from now on, and
   // from the next SendAllAgain on for everything.
@@ -61,8 +73,17 @@ class SegmentSender {
   // Earlier rounds go first, then smaller `turn`s, then by place.
   void Queue(const OutgoingSegment& segment, int64_t turn);
 
-  // What to send now, if anything may be.
-  std::optional<OutgoingSegment> Next(int64_t now_ns);
+  // What to send now, if anything may be. `beside_bytes` of others are on the same way.
+  std::optional<OutgoingSegment> Next(int64_t now_ns, int64_t beside_bytes = 0);
+
+  // Of what waits, how urgent the first is: the lesser, the more. Nullopt: nothing waits.
+  struct Urgency {
+    int64_t round = 0;
+    int64_t turn = 0;
+    int64_t place = 0;
+    auto operator<=>(const Urgency&) const = default;
+  };
+  std::optional<Urgency> urgency() const;
 
   // The peer has it, since `arrived_ns` by a clock of its own: what it was, or nothing if nothing
   // with this sequence is waiting.
@@ -78,10 +99,12 @@ class SegmentSender {
 
   bool idle() const { return waiting_.empty() && sent_.empty(); }
   int64_t bytes_on_the_way() const { return on_the_way_; }
+  // It goes on asking and gets no answer.
+  bool stalled() const { return turns_ > 0; }
   // How many there may be at present: before the pace is known a few segments, then more as long
   // as answers do not come later for it.
   int64_t credit_bytes() const;
-  int64_t round_trip_ns() const { return pace_.RoundTripNs(); }
+  int64_t round_trip_ns() const { return way_->pace.RoundTripNs(); }
   // When Next may have something that it has not now; INT64_MAX if that does not depend on time.
   int64_t next_retry_ns() const;
   const Ledger& ledger() const { return ledger_; }
@@ -120,16 +143,14 @@ class SegmentSender {
   std::map<uint64_t, Sent>::iterator Drop(std::map<uint64_t, Sent>::iterator at);
 
   const Setting setting_;
+  const std::shared_ptr<SharedWay> way_;
   int64_t segment_limit_ = INT64_MAX;
   std::set<Waiting> waiting_;
   std::map<uint64_t, Sent> sent_;  // by sequence
   int64_t on_the_way_ = 0;
   uint64_t last_sequence_ = 0;
-  int64_t sends_ = 0;
   int64_t usual_answer_ns_ = 0;  // smoothed; 0 before the first
   int64_t least_answer_ns_ = INT64_MAX;
-  int64_t opened_bytes_ = 0;  // beyond the first few segments
-  PathPace pace_;
   int turns_ = 0;  // times that one went again, since it was known to what an answer is
   int64_t next_turn_ns_ = INT64_MIN;  // not before that does another, unless an answer comes
   Ledger ledger_;

@@ -125,6 +125,8 @@ void WorkerSession::Use(const TransferPlan& plan) {
 }
 
 void WorkerSession::TakeArrivals(std::vector<Arrival>& arrivals) {
+  // Answers of several servers may overtake each other.
+  std::ranges::stable_sort(arrivals_up_, {}, &Arrival::at_ns);
   for (std::vector<Arrival>* direction : {&arrivals_up_, &arrivals_down_}) {
     arrivals.insert(arrivals.end(), direction->begin(), direction->end());
     direction->clear();
@@ -137,6 +139,18 @@ int64_t WorkerSession::round_trip_ns() const {
     if (link.sender) longest = std::max(longest, link.sender->round_trip_ns());
   }
   return longest;
+}
+
+int64_t WorkerSession::OurTime(Link& link, int64_t arrived_ns, int64_t now_ns) {
+  constexpr double kDrift = 1e-4;  // clocks go apart by less than this
+  const double ahead = static_cast<double>(arrived_ns) - static_cast<double>(now_ns);
+  if (link.clock_ahead_ns) {
+    *link.clock_ahead_ns -= kDrift * static_cast<double>(now_ns - link.clock_read_ns);
+  }
+  link.clock_read_ns = now_ns;
+  // The quickest answer so far tells best.
+  link.clock_ahead_ns = std::max(link.clock_ahead_ns.value_or(ahead), ahead);
+  return now_ns - static_cast<int64_t>(std::min(*link.clock_ahead_ns - ahead, 1e15));
 }
 
 void WorkerSession::Arrived(const Arrival& arrival) {
@@ -349,11 +363,31 @@ void WorkerSession::Flush() {
       link.acks.ticket = link.ticket;
       Send(link, Lane::kControl, std::max<int64_t>(pull_round_, 0), std::exchange(link.acks, {}));
     }
-    if (!link.planned) continue;
-    while (const std::optional<OutgoingSegment> segment = link.sender->Next(now)) {
-      SendSegment(link, *segment);
+  }
+  while (const auto next = NextSegment(now)) SendSegment(*next->first, next->second);
+}
+
+std::optional<std::pair<WorkerSession::Link*, OutgoingSegment>> WorkerSession::NextSegment(
+    int64_t now_ns) {
+  std::vector<Link*> ready;
+  int64_t on_the_way = 0;
+  for (Link& link : links_) {
+    if (!link.joined || !link.planned) continue;
+    ready.push_back(&link);
+    // What a server does not answer says nothing of the way there.
+    if (!link.sender->stalled()) on_the_way += link.sender->bytes_on_the_way();
+  }
+  std::ranges::stable_sort(ready, [](const Link* a, const Link* b) {
+    constexpr SegmentSender::Urgency kNone{INT64_MAX, INT64_MAX, INT64_MAX};
+    return a->sender->urgency().value_or(kNone) < b->sender->urgency().value_or(kNone);
+  });
+  for (Link* link : ready) {
+    const int64_t own = link->sender->stalled() ? 0 : link->sender->bytes_on_the_way();
+    if (const auto segment = link->sender->Next(now_ns, on_the_way - own)) {
+      return std::pair(link, *segment);
     }
   }
+  return std::nullopt;
 }
 
 void WorkerSession::Fail(Status status) {

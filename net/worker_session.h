@@ -137,6 +137,9 @@ class WorkerSession final : public TransportEvents {
     uint32_t heartbeat_ms = 1000;
     uint32_t timeout_ms = 10000;
     std::optional<SegmentSender> sender = {};
+    // How far the server's clock is ahead of ours, less what its answers take: as of then.
+    std::optional<double> clock_ahead_ns = {};
+    int64_t clock_read_ns = 0;
     Ack acks = {};
     int64_t next_hello_ns = 0;
     int64_t hello_wait_ns = 0;
@@ -184,7 +187,11 @@ class WorkerSession final : public TransportEvents {
   void QueueReleased(Link& link, FloatRange range);
   FloatRange FloatsOf(const Link& link) const;
   void Arrived(const Arrival& arrival);
+  // What was then by the server's clock, by ours.
+  static int64_t OurTime(Link& link, int64_t arrived_ns, int64_t now_ns);
   void Flush();
+  // The link whose waiting segment is the most urgent of those that may be sent; with that segment.
+  std::optional<std::pair<Link*, OutgoingSegment>> NextSegment(int64_t now_ns);
   void Complain(std::string problem);
   void Fail(Status status);
 
@@ -198,6 +205,7 @@ class WorkerSession final : public TransportEvents {
   bool connected_ = false;
   int64_t payload_limit_ = 0;
   std::vector<Link> links_;
+  const std::shared_ptr<SharedWay> way_up_ = std::make_shared<SharedWay>();  // of all links
   bool start_over_ = true;  // once all have joined, find the common round
   std::optional<Welcome> job_;
   Status failure_;

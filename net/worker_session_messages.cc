@@ -75,11 +75,16 @@ void WorkerSession::Handle(Link& link, const Message& message, const Welcome& we
   link.heartbeat_ms = welcome.heartbeat_ms;
   link.timeout_ms = welcome.worker_timeout_ms;
   if (!link.sender) {
-    link.sender.emplace(SegmentSender::Setting{
-        .window_bytes = static_cast<int64_t>(std::min<uint64_t>(welcome.window_bytes, INT64_MAX)),
-        .segment_bytes = static_cast<int64_t>(std::min<uint64_t>(welcome.segment_bytes, INT64_MAX)),
-        .least_credit_bytes = SegmentSender::LeastCredit(FloatsOf(link).size() *
-                                                         static_cast<int64_t>(sizeof(float)))});
+    // The way is that of all gradients, whichever server they are for.
+    link.sender.emplace(
+        SegmentSender::Setting{
+            .window_bytes =
+                static_cast<int64_t>(std::min<uint64_t>(welcome.window_bytes, INT64_MAX)),
+            .segment_bytes =
+                static_cast<int64_t>(std::min<uint64_t>(welcome.segment_bytes, INT64_MAX)),
+            .least_credit_bytes =
+                SegmentSender::LeastCredit(layout_.floats() * static_cast<int64_t>(sizeof(float)))},
+        way_up_);
     link.sender->LimitSegments(payload_limit_ - kEnvelopeBytes);
   }
   link.joined = true;
@@ -89,6 +94,7 @@ void WorkerSession::Handle(Link& link, const Message& message, const Welcome& we
   if (!anew) return;  // we had only lost sight of each other
   link.planned = false;
   link.acks = {};
+  link.clock_ahead_ns.reset();
   JoinedAnew(link);
 }
 
@@ -138,14 +144,15 @@ void WorkerSession::Handle(Link& link, const Message& message, const Ack& ack) {
   if (message.header.epoch != link.epoch || ack.ticket != link.ticket || !link.sender) return;
   const int64_t now = clock_.NowNs();
   for (size_t i = 0; i < ack.sequences.size(); ++i) {
-    const int64_t arrived = ack.arrived_ns.empty() ? now : ack.arrived_ns[i];
+    int64_t arrived = ack.arrived_ns.empty() ? now : ack.arrived_ns[i];
+    // Each server has a clock of its own.
+    if (links_.size() > 1) arrived = OurTime(link, arrived, now);
     const auto segment = link.sender->Acknowledge(ack.sequences[i], arrived, now);
     if (!segment) continue;
     Arrived({.up = true,
              .begin = segment->range.begin,
              .bytes = segment->range.size() * static_cast<int64_t>(sizeof(float)),
-             // Of several servers each has a clock of its own.
-             .at_ns = links_.size() == 1 ? arrived : now,
+             .at_ns = arrived,
              .heard_ns = now,
              .sent_ns = segment->sent_ns,
              .follows = segment->follows});

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// A worker of two servers: all gradients go by one connection, the most urgent first, whichever
+// server they are for.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tests/net/session_stage.h"
+
+#include <CppUTest/TestHarness.h>
+
+namespace weft::net {
+namespace {
+
+// Of a model of 19 floats the first server has 15, and the second the rest; both are joined, all
+// parameters are there, and all gradients released.
+class TwoServers {
+ public:
+  explicit TwoServers(uint64_t segment_bytes = 1 << 10, uint64_t window_bytes = 1 << 20)
+      : segment_bytes_(segment_bytes), window_bytes_(window_bytes) {
+    for (const int shard : {0, 1}) Welcomes(shard, 1, 0);
+    for (const int shard : {0, 1}) {
+      const std::vector<float> values = Rising(static_cast<size_t>(Floats(shard).size()));
+      Hear(shard, 1, 0,
+           Segment{.kind = SegmentKind::kParameters,
+                   .ticket = 1,
+                   .sequence = 1,
+                   .first_unit = static_cast<uint32_t>(Part(shard).first),
+                   .last_unit = static_cast<uint32_t>(Part(shard).last),
+                   .total = static_cast<uint64_t>(values.size()) * 4,
+                   .data = std::as_bytes(std::span(values))});
+    }
+    const auto attempt = *stage.session.NextAttempt();
+    stage.session.Begin(attempt);
+    stage.ReleaseAll(attempt, Rising(19));
+    stage.session.Tick();
+  }
+
+  WireLayout::UnitRange Part(int shard) const { return *stage.layout.Shard(shard, 2); }
+  FloatRange Floats(int shard) const {
+    return stage.layout.Units(Part(shard).first, Part(shard).last);
+  }
+  int ShardOf(const Segment& segment) const {
+    return static_cast<int>(segment.first_unit) > Part(0).last ? 1 : 0;
+  }
+  void Hear(int shard, uint64_t epoch, int64_t round, const Body& body) {
+    const Header header{.job = "job",
+                        .shard = static_cast<uint16_t>(shard),
+                        .shards = 2,
+                        .epoch = epoch,
+                        .round = round,
+                        .worker = "w1",
+                        .incarnation = 42};
+    stage.session.Received("weft/job:" + std::to_string(shard) + "/w1/pull",
+                           Payload::CopyOf(Encode({header, body}).bytes()), false);
+  }
+  void Welcomes(int shard, uint64_t epoch, int64_t round) {
+    Hear(shard, epoch, round,
+         Welcome{.first_round = round,
+                 .model = "toy",
+                 .input = {1, 1, 1},
+                 .classes = 2,
+                 .units = stage.layout.units(),
+                 .first_unit = static_cast<uint32_t>(Part(shard).first),
+                 .last_unit = static_cast<uint32_t>(Part(shard).last),
+                 .slice_ends = {static_cast<uint64_t>(Floats(shard).size())},
+                 .rounds = 9,
+                 .batch = 8,
+                 .heartbeat_ms = 500,
+                 .worker_timeout_ms = 3000,
+                 .window_bytes = window_bytes_,
+                 .segment_bytes = segment_bytes_,
+                 .model_hash = HashOf(7),
+                 .ticket = 1});
+  }
+  // By a clock of the server's own.
+  void Answers(const Segment& segment, int64_t arrived_ns) {
+    Hear(ShardOf(segment), 1, 0,
+         Ack{.ticket = 1, .sequences = {segment.sequence}, .arrived_ns = {arrived_ns}});
+  }
+
+  Stage stage{2};
+
+ private:
+  const uint64_t segment_bytes_;
+  const uint64_t window_bytes_;
+};
+
+}  // namespace
+
+TEST_GROUP(SeveralServers){};
+
+TEST(SeveralServers, WhileOneIsAwayNothingIsDueForTheOthers) {
+  TwoServers servers;
+  Stage& stage = servers.stage;
+  CHECK_EQUAL(2u, stage.Said<Segment>().size());
+  servers.Welcomes(0, 2, 3);
+  stage.session.Tick();
+  for (int i = 0; i < 100; ++i) {
+    stage.clock.now = stage.session.next_tick_ns();
+    servers.Hear(0, 2, 3, Heartbeat{});
+    stage.session.Tick();
+    CHECK(stage.session.next_tick_ns() > stage.clock.now);
+  }
+  CHECK_FALSE(stage.session.joined());
+}
+
+TEST(SeveralServers, WhatIsMostUrgentGoesFirstWhoeverItIsFor) {
+  TwoServers servers(8, 64);  // two floats a segment, eight segments on the way
+  std::vector<uint32_t> units;
+  for (int i = 0; i < 20; ++i) {
+    const std::vector<Segment> sent = servers.stage.Said<Segment>();
+    if (sent.empty()) break;
+    for (const Segment& segment : sent) units.push_back(segment.first_unit);
+    servers.stage.clock.now += kMs;
+    for (const Segment& segment : sent) servers.Answers(segment, servers.stage.clock.now);
+  }
+  CHECK_EQUAL(10u, units.size());
+  // But for the one segment that each server may always have.
+  const auto second = std::ranges::find_if(
+      units, [&](uint32_t unit) { return static_cast<int>(unit) > servers.Part(0).last; });
+  CHECK(second != units.end());
+  units.erase(second);
+  CHECK(std::ranges::is_sorted(units));
+}
+
+TEST(SeveralServers, TogetherTheyGetWhatOneConnectionCarries) {
+  TwoServers servers(8, 32);
+  // Four segments for the first, and the one that the second may always have.
+  const std::vector<Segment> sent = servers.stage.Said<Segment>();
+  const auto firsts = std::ranges::count_if(
+      sent, [&](const Segment& segment) { return servers.ShardOf(segment) == 0; });
+  CHECK_EQUAL(4, firsts);
+  CHECK(sent.size() <= 5);
+}
+
+TEST(SeveralServers, OneThatDoesNotAnswerDoesNotHoldUpTheOthers) {
+  TwoServers servers(8, 32);
+  Stage& stage = servers.stage;
+  size_t of_second = 0;
+  // The first is silent from the beginning.
+  for (int i = 0; i < 10; ++i) {
+    for (const Segment& segment : stage.Said<Segment>()) {
+      if (servers.ShardOf(segment) == 0) continue;
+      ++of_second;
+      servers.Answers(segment, stage.clock.now);
+    }
+    stage.clock.now += 100 * kMs;
+    servers.Hear(0, 1, 0, Heartbeat{});
+    stage.session.Tick();
+  }
+  CHECK_EQUAL(static_cast<size_t>(servers.Floats(1).size() + 1) / 2, of_second);
+}
+
+// What came down held up the answers of one server; its clock tells when it had them.
+TEST(SeveralServers, ArrivalsAreByOneClockHoweverLateAnswersAre) {
+  TwoServers servers(20);
+  Stage& stage = servers.stage;
+  const int64_t begin = stage.clock.now;
+  const std::vector<Segment> sent = stage.Said<Segment>();
+  CHECK_EQUAL(4u, sent.size());
+  const int64_t ahead[] = {-3600'000 * kMs, 86'400'000 * kMs};
+  const auto arrived = [&](size_t i) { return begin + static_cast<int64_t>(10 * (i + 1)) * kMs; };
+  // Each takes 10 ms of the line; the answer comes at once, but from the first server all but one
+  // come in a heap at the end.
+  std::vector<size_t> late;
+  bool heard_first = false;
+  for (size_t i = 0; i < sent.size(); ++i) {
+    const int shard = servers.ShardOf(sent[i]);
+    if (shard == 0 && std::exchange(heard_first, true)) {
+      late.push_back(i);
+      continue;
+    }
+    stage.clock.now = arrived(i);
+    servers.Answers(sent[i], arrived(i) + ahead[shard]);
+  }
+  stage.clock.now = begin + 500 * kMs;
+  for (const size_t i : late) servers.Answers(sent[i], arrived(i) + ahead[0]);
+  std::vector<Arrival> arrivals;
+  stage.session.TakeArrivals(arrivals);
+  std::erase_if(arrivals, [](const Arrival& arrival) { return !arrival.up; });
+  CHECK_EQUAL(sent.size(), arrivals.size());
+  for (size_t i = 0; i < arrivals.size(); ++i) {
+    // Clocks may drift, by less than a ten-thousandth of half a second.
+    LONGS_EQUAL_TEXT(arrived(i) / kMs, (arrivals[i].at_ns + kMs / 2) / kMs, "an arrival");
+  }
+}
+
+}  // namespace weft::net
