@@ -88,6 +88,14 @@ void CheckServerSession(Examination& exam, const BrokerWalk& walk, const ServerS
     return Bad(fmt::format("job '{}' already has a server, {}", session.job, place),
                "stop that one first, or give this job another name with --job");
   });
+  // No name, so nobody is shut out. Whether the broker has the guard that would, it does not say.
+  exam.Check("shut out", {kIdentity}, [&] {
+    std::string unheard;
+    Finding finding = checks->MayPublish({{net::kShutOutTopic, net::Payload()}},
+                                         std::string("topic write ") + net::kShutOutTopic, unheard);
+    if (finding.state != CheckState::kFails) return finding;
+    return Doubtful(finding.detail + ", so nobody sends away a device that floods", finding.fix);
+  });
   exam.Check("limits", {kIdentity}, [&] {
     return CheckLimits(probe->limits(), session.segment_bytes, session.window_bytes,
                        session.welcome_bytes);

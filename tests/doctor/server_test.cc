@@ -38,11 +38,26 @@ TEST(DoctorServer, WhereEveryLinkHoldsEveryLineIsGood) {
   STRCMP_EQUAL("", said.err.c_str());
   STRCMP_EQUAL("", said.Failed().c_str());
   STRCMP_EQUAL("", said.Of("not checked").c_str());
-  for (const char* name :
-       {"configuration", "model", "key file", "certificate", "TLS", "identity", "listen ctl",
-        "listen push", "listen telemetry", "publish pull", "forbidden publish",
-        "forbidden listening", "meet servers", "other server", "limits", "state", "disk",
-        "metrics port", "broker memory"}) {
+  for (const char* name : {"configuration",
+                           "model",
+                           "key file",
+                           "certificate",
+                           "TLS",
+                           "identity",
+                           "listen ctl",
+                           "listen push",
+                           "listen telemetry",
+                           "publish pull",
+                           "forbidden publish",
+                           "forbidden listening",
+                           "meet servers",
+                           "other server",
+                           "shut out",
+                           "limits",
+                           "state",
+                           "disk",
+                           "metrics port",
+                           "broker memory"}) {
     STRCMP_EQUAL_TEXT("ok", said.State(name).c_str(), name);
   }
   CHECK_EQUAL(0, said.exit_code);
@@ -58,6 +73,16 @@ TEST(DoctorServer, LinesOfTheAclThatAreMissingAreNamed) {
     STRCMP_EQUAL(check, said.Failed().c_str());
     STRCMP_CONTAINS(line, said.Fix(check).c_str());
   }
+}
+
+TEST(DoctorServer, AServerThatCannotHaveADeviceShutOutIsWarned) {
+  const std::string line = "topic write $CONTROL/weft/shut-out";
+  const auto broker = house.Start({.without = line});
+  const Diagnosis said = house.AskServer(house.Server(broker->port()));
+  STRCMP_EQUAL("", said.Failed().c_str());
+  STRCMP_EQUAL("warning", said.State("shut out").c_str());
+  STRCMP_CONTAINS("sends away a device that floods", said.Detail("shut out").c_str());
+  STRCMP_CONTAINS(line.c_str(), said.Fix("shut out").c_str());
 }
 
 TEST(DoctorServer, ABrokerWithoutAnAclIsFoundOut) {
