@@ -101,12 +101,13 @@ int64_t WorkerSession::WantedRound() const {
 }
 
 // Where there are several servers, one may close a round without us while another still waits for
-// our gradients of it.
+// our gradients of it. Once these begin to come, nothing keeps the rest of them back.
 bool WorkerSession::MayGoOnTo(int64_t round) const {
   if (links_.size() == 1) return true;
-  return round == WantedRound() || std::all_of(links_.begin(), links_.end(), [&](const Link& l) {
-           return l.open_round >= round;
-         });
+  const bool in_backward = push_.alive && push_.round == pull_round_ && push_.attempt == attempt_;
+  return (in_backward && round == pull_round_ + 1) ||
+         std::all_of(links_.begin(), links_.end(),
+                     [&](const Link& l) { return l.open_round >= round; });
 }
 
 // Of several servers, this one has opened `round` and may have been asked for an earlier one; then

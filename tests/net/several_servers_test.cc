@@ -2,6 +2,7 @@
 // A worker of two servers: all gradients go by one connection, the most urgent first, whichever
 // server they are for.
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -12,28 +13,32 @@
 namespace weft::net {
 namespace {
 
-// Of a model of 19 floats the first server has 15, and the second the rest; both are joined, all
-// parameters are there, and all gradients released.
+// Of a model of 19 floats the first server has 15, and the second the rest; both are joined, and
+// all parameters are there.
 class TwoServers {
  public:
   explicit TwoServers(uint64_t segment_bytes = 1 << 10, uint64_t window_bytes = 1 << 20)
       : segment_bytes_(segment_bytes), window_bytes_(window_bytes) {
     for (const int shard : {0, 1}) Welcomes(shard, 1, 0);
-    for (const int shard : {0, 1}) {
-      const std::vector<float> values = Rising(static_cast<size_t>(Floats(shard).size()));
-      Hear(shard, 1, 0,
-           Segment{.kind = SegmentKind::kParameters,
-                   .ticket = 1,
-                   .sequence = 1,
-                   .first_unit = static_cast<uint32_t>(Part(shard).first),
-                   .last_unit = static_cast<uint32_t>(Part(shard).last),
-                   .total = static_cast<uint64_t>(values.size()) * 4,
-                   .data = std::as_bytes(std::span(values))});
-    }
-    const auto attempt = *stage.session.NextAttempt();
+    for (const int shard : {0, 1}) SendsParameters(shard, 0);
+    attempt = *stage.session.NextAttempt();
     stage.session.Begin(attempt);
+  }
+
+  void ReleaseAll() {
     stage.ReleaseAll(attempt, Rising(19));
     stage.session.Tick();
+  }
+  void SendsParameters(int shard, int64_t round) {
+    const std::vector<float> values = Rising(static_cast<size_t>(Floats(shard).size()));
+    Hear(shard, 1, round,
+         Segment{.kind = SegmentKind::kParameters,
+                 .ticket = 1,
+                 .sequence = static_cast<uint64_t>(round) + 1,
+                 .first_unit = static_cast<uint32_t>(Part(shard).first),
+                 .last_unit = static_cast<uint32_t>(Part(shard).last),
+                 .total = static_cast<uint64_t>(values.size()) * 4,
+                 .data = std::as_bytes(std::span(values))});
   }
 
   WireLayout::UnitRange Part(int shard) const { return *stage.layout.Shard(shard, 2); }
@@ -80,6 +85,7 @@ class TwoServers {
   }
 
   Stage stage{2};
+  WorkerSession::Attempt attempt;
 
  private:
   const uint64_t segment_bytes_;
@@ -92,6 +98,7 @@ TEST_GROUP(SeveralServers){};
 
 TEST(SeveralServers, WhileOneIsAwayNothingIsDueForTheOthers) {
   TwoServers servers;
+  servers.ReleaseAll();
   Stage& stage = servers.stage;
   CHECK_EQUAL(2u, stage.Said<Segment>().size());
   servers.Welcomes(0, 2, 3);
@@ -107,6 +114,7 @@ TEST(SeveralServers, WhileOneIsAwayNothingIsDueForTheOthers) {
 
 TEST(SeveralServers, WhatIsMostUrgentGoesFirstWhoeverItIsFor) {
   TwoServers servers(8, 64);  // two floats a segment, eight segments on the way
+  servers.ReleaseAll();
   std::vector<uint32_t> units;
   for (int i = 0; i < 20; ++i) {
     const std::vector<Segment> sent = servers.stage.Said<Segment>();
@@ -126,6 +134,7 @@ TEST(SeveralServers, WhatIsMostUrgentGoesFirstWhoeverItIsFor) {
 
 TEST(SeveralServers, TogetherTheyGetWhatOneConnectionCarries) {
   TwoServers servers(8, 32);
+  servers.ReleaseAll();
   // Four segments for the first, and the one that the second may always have.
   const std::vector<Segment> sent = servers.stage.Said<Segment>();
   const auto firsts = std::ranges::count_if(
@@ -136,6 +145,7 @@ TEST(SeveralServers, TogetherTheyGetWhatOneConnectionCarries) {
 
 TEST(SeveralServers, OneThatDoesNotAnswerDoesNotHoldUpTheOthers) {
   TwoServers servers(8, 32);
+  servers.ReleaseAll();
   Stage& stage = servers.stage;
   size_t of_second = 0;
   // The first is silent from the beginning.
@@ -155,6 +165,7 @@ TEST(SeveralServers, OneThatDoesNotAnswerDoesNotHoldUpTheOthers) {
 // What came down held up the answers of one server; its clock tells when it had them.
 TEST(SeveralServers, ArrivalsAreByOneClockHoweverLateAnswersAre) {
   TwoServers servers(20);
+  servers.ReleaseAll();
   Stage& stage = servers.stage;
   const int64_t begin = stage.clock.now;
   const std::vector<Segment> sent = stage.Said<Segment>();
@@ -184,6 +195,29 @@ TEST(SeveralServers, ArrivalsAreByOneClockHoweverLateAnswersAre) {
     // Clocks may drift, by less than a ten-thousandth of half a second.
     LONGS_EQUAL_TEXT(arrived(i) / kMs, (arrivals[i].at_ns + kMs / 2) / kMs, "an arrival");
   }
+}
+
+// What was summed while backward still runs comes down meanwhile.
+TEST(SeveralServers, TheNextVersionIsTakenOnceGradientsLeaveAndNotBefore) {
+  TwoServers servers;
+  Stage& stage = servers.stage;
+  stage.Said<Ack>();
+  servers.SendsParameters(1, 1);  // the second has closed the round without us
+  CHECK(stage.Said<Ack>().empty());
+  CHECK_FALSE(stage.session.NextAttempt().has_value());
+  const std::vector<float> gradients = Rising(4);
+  stage.session.Release(servers.attempt, 2, gradients, {}, stage.serial);
+  servers.SendsParameters(1, 1);
+  CHECK_EQUAL(1u, stage.Said<Ack>().size());
+  CHECK_EQUAL(1, stage.session.NextAttempt()->round);
+  // And the rest of the gradients leaves.
+  stage.session.Release(servers.attempt, 1, Rising(7), Rising(3), stage.serial);
+  stage.session.Release(servers.attempt, 0, Rising(5), {}, stage.serial);
+  stage.session.Tick();
+  const std::vector<Segment> sent = stage.Said<Segment>();
+  CHECK_EQUAL(15 * 4, std::accumulate(sent.begin(), sent.end(), 0, [](int sum, const Segment& s) {
+                return sum + static_cast<int>(s.data.size());
+              }));
 }
 
 }  // namespace weft::net
