@@ -138,6 +138,8 @@ class Serving {
         flags_.init);
   }
 
+  // Also where the trained model is to go, which may be in the state's folder: days later it would
+  // be too late to hear that there is no such place.
   Status OpenState() {
     Result<net::WireLayout::UnitRange> units = layout_->Shard(setting_.shard, setting_.shards);
     if (!units.ok()) return units.status();
@@ -152,6 +154,11 @@ class Serving {
                           }});
     if (!keeper.ok()) return keeper.status();
     keeper_ = std::move(keeper).value();
+    if (!flags_.save.empty()) {
+      if (Status status = CheckPlace(flags_.save); !status.ok()) {
+        return status.WithContext("--save");
+      }
+    }
     Result<uint64_t> epoch = keeper_->NextEpoch();
     if (!epoch.ok()) return epoch.status();
     setting_.epoch = *epoch;
@@ -259,13 +266,14 @@ class Serving {
     for (int64_t& counter : parameters_->counters()) counter = flags_.rounds;
     // One server of several has only its part of the model; the workers have the whole.
     const bool whole = setting_.shards == 1;
+    Status saved = Status::Ok();
     if (whole && !flags_.save.empty()) {
       FileCalls calls;
-      if (Status status = SaveWeights(flags_.save, *parameters_, calls); !status.ok())
-        return status;
+      saved = SaveWeights(flags_.save, *parameters_, calls);
     }
+    // If not, the state still has the model.
     display.Final(server_->status(), whole ? HexText(ModelHash(*parameters_)) : "");
-    return Status::Ok();
+    return saved;
   }
 
   const ServeFlags& flags_;

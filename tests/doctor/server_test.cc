@@ -128,6 +128,20 @@ TEST(DoctorServer, SeveralServersThatAreToSaveAreRefusedAndTheDoctorSaysWhy) {
       err.str().c_str());
 }
 
+TEST(DoctorServer, AServerThatCouldNotSaveItsModelDoesNotBegin) {
+  std::atomic<bool> stop = true;
+  std::ostringstream out, err;
+  const std::string nowhere = house.Path("nowhere");
+  CHECK_EQUAL(2, RunPs(Serve(1, {"--save", nowhere + "/model.safetensors"}), out, err, {}, stop));
+  const std::string sentence = "weft-ps: --save: cannot write " + nowhere +
+                               "/model.safetensors: " + nowhere + " is not a folder\n";
+  STRCMP_EQUAL(sentence.c_str(), err.str().c_str());
+  // Into the folder of the state, which it makes itself, it can.
+  err.str("");
+  CHECK_EQUAL(0, RunPs(Serve(1, {"--save", house.Path("state") + "/model.safetensors"}), out, err,
+                       {}, stop));
+}
+
 TEST(DoctorServer, ARunningServerIsFoundByDevicesAndLeftInPeaceByItsOwnDoctor) {
   const auto broker = house.Start({});
   ChildProcess server(PsCommand(Serve(broker->port())));

@@ -60,7 +60,8 @@ class Server:
         self.round, self.final = 0, None
         self.process = subprocess.Popen(
             [HOUSE / "build/release/bin/weft-ps", "serve", "--config", folder / "cluster/server/ps.toml",
-             "--state", folder / f"state-{job}"], stdout=subprocess.PIPE, text=True)
+             "--state", folder / f"state-{job}", "--save", folder / f"{job}.safetensors"],
+            stdout=subprocess.PIPE, text=True)
         threading.Thread(target=self.read, daemon=True).start()
 
     def read(self):
