@@ -20,8 +20,8 @@ virt_root mosquitto
 root=$scratch/root
 as_root mkdir "$root/etc/weft/cluster"
 as_root cp -r "$cluster/broker" "$cluster/server" "$root/etc/weft/cluster"
-as_root sed -i "s#$cluster#/etc/weft/cluster#" "$root"/etc/weft/cluster/broker/mosquitto.conf \
-  "$root/etc/weft/cluster/server/ps.toml"
+as_root sed -i "s#$cluster#/etc/weft/cluster#; s#^plugin .*/#plugin /usr/lib/weft/#" \
+  "$root"/etc/weft/cluster/broker/mosquitto.conf "$root/etc/weft/cluster/server/ps.toml"
 as_root chown -R "$(owner_in "$root" mosquitto)" "$root/etc/weft/cluster/broker"
 as_root chown -R "$(owner_in "$root" weft-ps)" "$root/etc/weft/cluster/server"
 as_root ln -s /etc/weft/cluster/broker/mosquitto.conf "$root/etc/mosquitto/conf.d/weft.conf"
