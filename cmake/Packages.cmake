@@ -95,8 +95,8 @@ if("weft-ps" IN_LIST CPACK_COMPONENTS_ALL)
   weft_package(weft-ps "parameter server for training on edge devices over MQTT"
 "weft-ps runs a training job: devices join it over an MQTT broker, it sums
 their gradients round by round and sends the parameters back. What is killed
-goes on with the same bits. This package has the program and its systemd
-service.")
+goes on with the same bits. This package has the program, its systemd
+service, and the guard with which a broker sends away devices that flood it.")
   weft_service(weft-ps ps "weft parameter server" "/etc/weft/ps.toml")
   install(TARGETS weft_guard LIBRARY DESTINATION usr/lib/weft COMPONENT weft-ps)
 endif()
