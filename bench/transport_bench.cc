@@ -11,7 +11,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -256,8 +255,7 @@ Result<double> BenchTcpStream(const Clock& clock, const std::string& address, in
   int64_t warm_ns = 0;
   int64_t took_ns = 0;
   if (!stands) {
-    status = Status::Unavailable("no TCP stream by way of " + address + ": " +
-                                 std::generic_category().message(errno));
+    status = Status::SystemFailure("no TCP stream by way of " + address);
   } else {
     warm_ns = clock.NowNs();
     std::thread reading([&, receiver] {

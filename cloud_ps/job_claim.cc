@@ -5,21 +5,21 @@
 #include <tuple>
 #include <variant>
 
+#include "core/clock.h"
 #include "net/codec/codec.h"
 #include "net/topics.h"
 
 namespace weft::ps {
 namespace {
 
-constexpr int64_t kMs = 1'000'000;
 // A server that runs has so long to object: twice through the broker, and it may be summing.
-constexpr int64_t kObjectionNs = 500 * kMs;
+constexpr int64_t kObjectionNs = 500 * kNsPerMs;
 // And so long where it must connect again to be heard, with TLS, and be it the second time.
-constexpr int64_t kReturnNs = 2'000 * kMs;
+constexpr int64_t kReturnNs = 2'000 * kNsPerMs;
 // A connection may break once by chance, just when we ask.
 constexpr int kHungUpByADouble = 2;
 // One that is sent away by its double so soon after it began is the newcomer.
-constexpr int64_t kNewcomerNs = 10'000 * kMs;
+constexpr int64_t kNewcomerNs = 10'000 * kNsPerMs;
 // Messages carry a worker's name; this one is between servers.
 constexpr const char* kServerName = "ps";
 

@@ -4,15 +4,15 @@
 #include <algorithm>
 #include <cassert>
 
+#include "core/clock.h"
 #include "net/codec/codec.h"
 #include "net/topics.h"
 
 namespace weft::ps {
 namespace {
 
-constexpr int64_t kMs = 1'000'000;
-constexpr int64_t kFarewellNs = 10'000 * kMs;  // a last word has so long to reach somebody
-constexpr int64_t kInviteNs = 2'000 * kMs;
+constexpr int64_t kFarewellNs = 10'000 * kNsPerMs;  // a last word has so long to reach somebody
+constexpr int64_t kInviteNs = 2'000 * kNsPerMs;
 
 int64_t MaxMessageBytes(const net::Welcome& welcome) {
   const int64_t plan_ends = net::kPlanEnds + static_cast<int64_t>(welcome.units.size());
@@ -159,7 +159,7 @@ train::OptimizerStep Server::StepOf(int64_t round) const {
 void Server::Tick() {
   if (!failure_.ok()) return;
   const int64_t now = parts_.clock.NowNs();
-  const int64_t heartbeat = setting_.welcome.heartbeat_ms * kMs;
+  const int64_t heartbeat = setting_.welcome.heartbeat_ms * kNsPerMs;
   // While the broker says nothing, a worker's silence says nothing either.
   const bool heard = connected_ && now - parts_.transport.last_alive_ns() < 2 * heartbeat;
   if (heard) listening_ns_ += std::min(now - last_tick_ns_, heartbeat);
@@ -168,7 +168,7 @@ void Server::Tick() {
   if (only_disk_is_missing_) counts_.disk_wait_ns += now - disk_looked_ns_;
   disk_looked_ns_ = now;
   PollKeeper();
-  const int64_t patience = setting_.welcome.worker_timeout_ms * kMs;
+  const int64_t patience = setting_.welcome.worker_timeout_ms * kNsPerMs;
   std::vector<std::string> silent;
   for (const auto& [name, member] : members_) {
     if (!member.gone && listening_ns_ - member.last_heard > patience) silent.push_back(name);

@@ -5,22 +5,17 @@
 #include <algorithm>
 #include <cassert>
 
+#include "core/clock.h"
 #include "net/codec/codec.h"
 
 namespace weft::ps {
-namespace {
-
-constexpr int64_t kMs = 1'000'000;
-
-}  // namespace
-
 int Server::Needed() const {
   return begun_ ? setting_.quorum : std::max(setting_.quorum, setting_.workers);
 }
 
 // Members, and those who were invited and may yet come.
 int Server::PlacesTaken() {
-  const int64_t patience = setting_.welcome.worker_timeout_ms * kMs;
+  const int64_t patience = setting_.welcome.worker_timeout_ms * kNsPerMs;
   // A member's invitation stands: the member may have heard of it and have forgotten the one
   // before.
   std::erase_if(candidates_, [&](const auto& c) {

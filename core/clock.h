@@ -7,6 +7,9 @@
 
 namespace weft {
 
+inline constexpr int64_t kNsPerMs = 1'000'000;
+inline constexpr int64_t kNsPerSecond = 1'000'000'000;
+
 // Nanoseconds from an arbitrary origin that never go back. Thread: any.
 class Clock {
  public:

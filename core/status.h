@@ -36,6 +36,9 @@ class [[nodiscard]] Status {
     return Status(StatusCode::kTaken, std::move(sentence));
   }
 
+  // Unavailable: what failed, and what errno says of it.
+  static Status SystemFailure(std::string_view what);
+
   bool ok() const { return code_ == StatusCode::kOk; }
   StatusCode code() const { return code_; }
   const std::string& message() const { return message_; }

@@ -6,14 +6,14 @@
 #include <cstring>
 #include <utility>
 
+#include "core/clock.h"
 #include "core/copy_floats.h"
 #include "net/codec/codec.h"
 
 namespace weft::net {
 namespace {
 
-constexpr int64_t kMs = 1'000'000;
-constexpr int64_t kMostHelloWaitNs = 8000 * kMs;
+constexpr int64_t kMostHelloWaitNs = 8000 * kNsPerMs;
 constexpr size_t kMostProblems = 100;
 constexpr size_t kMostArrivals = 1 << 14;  // of each direction
 
@@ -219,7 +219,7 @@ void WorkerSession::Tick() {
   if (links_.size() > 1) LookForOlder();
   for (Link& link : links_) {
     if (!connected_) continue;
-    if (link.joined && now - link.last_heard_ns > link.timeout_ms * kMs) Rejoin(link, true);
+    if (link.joined && now - link.last_heard_ns > link.timeout_ms * kNsPerMs) Rejoin(link, true);
     if (!link.joined) {
       if (now < link.next_hello_ns) continue;
       Send(link, Lane::kControl, 0,
@@ -232,7 +232,7 @@ void WorkerSession::Tick() {
       link.hello_wait_ns = std::min(2 * link.hello_wait_ns, kMostHelloWaitNs);
     } else if (now >= link.next_heartbeat_ns) {
       Send(link, Lane::kControl, std::max<int64_t>(pull_round_, 0), Heartbeat{});
-      link.next_heartbeat_ns = now + link.heartbeat_ms * kMs;
+      link.next_heartbeat_ns = now + link.heartbeat_ms * kNsPerMs;
       if (IsAhead(link, WantedRound())) {
         PlanFor(link, WantedRound());
       } else if (link.planned && !link.plan_answered) {
@@ -251,7 +251,8 @@ int64_t WorkerSession::next_tick_ns() const {
       next = std::min(next, link.next_hello_ns);
       continue;
     }
-    next = std::min({next, link.next_heartbeat_ns, link.last_heard_ns + link.timeout_ms * kMs + 1});
+    next = std::min(
+        {next, link.next_heartbeat_ns, link.last_heard_ns + link.timeout_ms * kNsPerMs + 1});
     if (link.planned) next = std::min(next, link.sender->next_retry_ns());
   }
   return next;

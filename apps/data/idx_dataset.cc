@@ -11,7 +11,7 @@
 namespace weft::apps {
 namespace {
 
-constexpr uint32_t kMostPixels = 4096;  // of one side
+constexpr uint32_t kMostSide = 4096;  // in pixels
 
 // An IDX file of bytes: {0, 0, type, rank}, then `rank` sizes of four bytes, then the data.
 struct IdxFile {
@@ -66,7 +66,7 @@ Result<IdxFile> OpenIdxFile(const std::string& folder, Split split, const std::s
   for (size_t at = 4; at < header.size(); at += 4) {
     idx.sizes.push_back(uint32_t{header[at]} << 24 | uint32_t{header[at + 1]} << 16 |
                         uint32_t{header[at + 2]} << 8 | header[at + 3]);
-    if (at > 4 && (idx.sizes.back() < 1 || idx.sizes.back() > kMostPixels)) {
+    if (at > 4 && (idx.sizes.back() < 1 || idx.sizes.back() > kMostSide)) {
       return Bad(path, "says its images have a side of " + std::to_string(idx.sizes.back()) +
                            " pixels, which should be 1 to 4096");
     }

@@ -12,17 +12,16 @@
 #include "apps/doctor/own_files.h"
 #include "apps/doctor/tls_probe.h"
 #include "apps/job/running_mark.h"
+#include "core/clock.h"
 #include "net/mqtt/name_lookup.h"
 #include "net/mqtt/tcp_probe.h"
 
 namespace weft::apps {
 namespace {
 
-constexpr int64_t kMsNs = 1'000'000;
-
 Finding CheckPort(const BrokerWalk& walk, const std::vector<std::string>& addresses,
                   const Clock& clock, std::string& reachable) {
-  const int64_t until_ns = clock.NowNs() + walk.timeout_ms * kMsNs;
+  const int64_t until_ns = clock.NowNs() + walk.timeout_ms * kNsPerMs;
   int error = 0;
   for (const std::string& address : addresses) {
     error = net::ProbeTcp(address, walk.broker.port, clock, until_ns, /*bell=*/-1);
@@ -125,7 +124,7 @@ Finding CheckTls(const BrokerWalk& walk, const std::string& address) {
 }
 
 Finding CheckIdentity(const BrokerWalk& walk, net::BrokerProbe& probe, const Clock& clock) {
-  const Status status = probe.Connect(clock.NowNs() + walk.timeout_ms * kMsNs);
+  const Status status = probe.Connect(clock.NowNs() + walk.timeout_ms * kNsPerMs);
   if (status.ok() && probe.limits().most_qos < 1) {
     return Bad("the broker offers only QoS 0, and a job needs QoS 1",
                "set `max_qos 1` in the broker's file, or use another broker");
@@ -188,7 +187,7 @@ std::unique_ptr<net::BrokerProbe> WalkToBroker(Examination& exam, const BrokerWa
   }
   std::vector<std::string> addresses;
   exam.Check("name", {"configuration"}, [&] {
-    const int64_t until_ns = clock.NowNs() + walk.timeout_ms * kMsNs;
+    const int64_t until_ns = clock.NowNs() + walk.timeout_ms * kNsPerMs;
     net::NameLookup lookup(broker.host);
     Result<std::vector<std::string>> found =
         lookup.Addresses([&] { return clock.NowNs() >= until_ns; });

@@ -23,8 +23,7 @@
 namespace weft::apps {
 namespace {
 
-constexpr int64_t kMsNs = 1'000'000;
-constexpr int64_t kTicketNs = 500 * kMsNs;  // from the end of the handshake
+constexpr int64_t kTicketNs = 500 * kNsPerMs;  // from the end of the handshake
 
 // A connection that stands, or none. It does not block.
 Descriptor ConnectTo(const std::string& address, int port, const Clock& clock, int64_t until_ns) {
@@ -47,7 +46,7 @@ Descriptor ConnectTo(const std::string& address, int port, const Clock& clock, i
 
 bool WaitFor(int socket, short events, const Clock& clock, int64_t until_ns) {
   pollfd waiting{.fd = socket, .events = events, .revents = 0};
-  const int64_t left_ms = std::max<int64_t>(0, (until_ns - clock.NowNs()) / kMsNs);
+  const int64_t left_ms = std::max<int64_t>(0, (until_ns - clock.NowNs()) / kNsPerMs);
   return poll(&waiting, 1, static_cast<int>(left_ms)) > 0;
 }
 
@@ -55,7 +54,7 @@ bool WaitFor(int socket, short events, const Clock& clock, int64_t until_ns) {
 class Handshake {
  public:
   Handshake(const net::MqttSetting& setting, int64_t timeout_ms)
-      : setting_(setting), until_ns_(clock_.NowNs() + timeout_ms * kMsNs) {}
+      : setting_(setting), until_ns_(clock_.NowNs() + timeout_ms * kNsPerMs) {}
 
   TlsAnswer Run(const std::string& address) {
     if (std::string problem = Prepare(); !problem.empty()) {
@@ -252,7 +251,7 @@ TlsAnswer ProbeTls(const net::MqttSetting& setting, const std::string& address,
 
 bool SpeaksPlainMqtt(const std::string& address, int port, int64_t timeout_ms) {
   const SteadyClock clock;
-  const int64_t until_ns = clock.NowNs() + timeout_ms * kMsNs;
+  const int64_t until_ns = clock.NowNs() + timeout_ms * kNsPerMs;
   const Descriptor connection = ConnectTo(address, port, clock, until_ns);
   if (!connection.open()) return false;
   // CONNECT in version 99: every broker says no, and says it as a broker.

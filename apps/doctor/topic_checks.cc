@@ -7,14 +7,14 @@
 #include <optional>
 
 #include "apps/terminal/text.h"
+#include "core/clock.h"
 #include "net/codec/codec.h"
 
 namespace weft::apps {
 namespace {
 
-constexpr int64_t kMsNs = 1'000'000;
 // A program whose place was taken is back after a tenth of a second.
-constexpr int64_t kComesBackNs = 400 * kMsNs;
+constexpr int64_t kComesBackNs = 400 * kNsPerMs;
 constexpr int64_t kLeastTalk = 2'048;
 
 }  // namespace
@@ -23,7 +23,7 @@ TopicChecks::TopicChecks(Examination& exam, const BrokerWalk& walk, net::BrokerP
                          const Clock& clock)
     : exam_(exam), walk_(walk), probe_(probe), clock_(clock), began_ns_(clock.NowNs()) {}
 
-int64_t TopicChecks::Deadline() const { return clock_.NowNs() + walk_.timeout_ms * kMsNs; }
+int64_t TopicChecks::Deadline() const { return clock_.NowNs() + walk_.timeout_ms * kNsPerMs; }
 
 Finding TopicChecks::Broken(const Status& status) {
   exam_.Block(kIdentity, "the connection to the broker was lost");

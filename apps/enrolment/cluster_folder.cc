@@ -134,8 +134,7 @@ Result<ClusterFolder> ClusterFolder::Lock(const std::string& folder) {
   const std::string lock_path = folder + "/lock";
   Descriptor lock(open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!lock.open()) {
-    return Status::Unavailable("cannot work in " + folder + ": " +
-                               std::generic_category().message(errno));
+    return Status::SystemFailure("cannot work in " + folder);
   }
   const auto until = std::chrono::steady_clock::now() + kPatience;
   while (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {

@@ -16,10 +16,10 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the header is written as it lies");
 
-constexpr char kMagic[8] = {'w', 'e', 'f', 't', 'k', 'e', 'p', 't'};
-constexpr uint32_t kVersion = 1;
-constexpr size_t kVersionEnd = 16;  // magic, version and complement
-constexpr size_t kBlock = 1 << 20;  // what is read and hashed at a time
+constexpr char kCheckpointMagic[8] = {'w', 'e', 'f', 't', 'k', 'e', 'p', 't'};
+constexpr uint32_t kCheckpointVersion = 1;
+constexpr size_t kCheckpointVersionEnd = 16;  // magic, version and complement
+constexpr size_t kBlock = 1 << 20;            // what is read and hashed at a time
 
 struct Header {
   char magic[8];
@@ -40,12 +40,12 @@ std::string BytesText(uint64_t bytes) { return std::to_string(bytes) + " bytes";
 Status WriteCheckpointFile(const std::string& path, uint64_t generation,
                            std::span<const std::span<const std::byte>> parts, FileCalls& calls) {
   Header header = {.magic = {},
-                   .version = kVersion,
-                   .version_complement = ~kVersion,
+                   .version = kCheckpointVersion,
+                   .version_complement = ~kCheckpointVersion,
                    .generation = generation,
                    .parts = parts.size(),
                    .payload_bytes = 0};
-  std::copy(std::begin(kMagic), std::end(kMagic), header.magic);
+  std::copy(std::begin(kCheckpointMagic), std::end(kCheckpointMagic), header.magic);
   std::vector<uint64_t> part_bytes;
   for (const std::span<const std::byte> part : parts) {
     part_bytes.push_back(part.size());
@@ -81,16 +81,17 @@ CheckpointFile CheckpointFile::Open(const std::string& path) {
   if (Status status = file.ReadAt(0, front); !status.ok()) return unreadable(status);
   Header header = {};
   std::memcpy(&header, front.data(), front.size());
-  if (!std::equal(std::begin(kMagic), std::end(kMagic), header.magic)) {
+  if (!std::equal(std::begin(kCheckpointMagic), std::end(kCheckpointMagic), header.magic)) {
     return CheckpointFile(State::kDamaged, path + " is not a checkpoint of weft");
   }
-  if (file.size() < kVersionEnd || header.version_complement != ~header.version) {
+  if (file.size() < kCheckpointVersionEnd || header.version_complement != ~header.version) {
     return damaged("its beginning is not what was written");
   }
-  if (header.version > kVersion) {
+  if (header.version > kCheckpointVersion) {
     return CheckpointFile(State::kNewerFormat, path + " was written by a newer weft (format " +
                                                    std::to_string(header.version) +
-                                                   ", this one knows " + std::to_string(kVersion) +
+                                                   ", this one knows " +
+                                                   std::to_string(kCheckpointVersion) +
                                                    "); update weft or move the file away");
   }
   if (header.version == 0) return damaged("there never was a format 0");

@@ -283,8 +283,7 @@ Status DiskKeeper::RemoveUseless() {
   if (chain_.useless.empty()) return Status::Ok();
   for (const std::string& path : chain_.useless) {
     if (calls_->Remove(path) != 0 && errno != ENOENT) {
-      return Status::Unavailable("cannot remove " + path + ": " +
-                                 std::generic_category().message(errno));
+      return Status::SystemFailure("cannot remove " + path);
     }
   }
   if (const int error = SyncFolder(setting_.folder, *calls_); error != 0) {

@@ -19,9 +19,9 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "numbers are written as they lie");
 
-constexpr char kMagic[8] = {'w', 'e', 'f', 't', 'j', 'r', 'n', 'l'};
-constexpr uint32_t kVersion = 1;
-constexpr size_t kVersionEnd = 16;  // magic, version and complement
+constexpr char kJournalMagic[8] = {'w', 'e', 'f', 't', 'j', 'r', 'n', 'l'};
+constexpr uint32_t kJournalVersion = 1;
+constexpr size_t kJournalVersionEnd = 16;  // magic, version and complement
 
 // More than any fleet's names; a record that claims more is damaged.
 constexpr uint32_t kMostContributionBytes = 16 << 20;
@@ -104,13 +104,13 @@ std::optional<std::vector<ps::Contribution>> ReadContributions(uint32_t count,
 Result<JournalWriter> JournalWriter::Create(const std::string& path, const JournalStart& start,
                                             FileCalls& calls) {
   FileFront front = {.magic = {},
-                     .version = kVersion,
-                     .version_complement = ~kVersion,
+                     .version = kJournalVersion,
+                     .version_complement = ~kJournalVersion,
                      .round = start.round,
                      .checkpoint = start.checkpoint,
                      .before_checkpoint = start.before_checkpoint,
                      .before_records = start.before_records};
-  std::copy(std::begin(kMagic), std::end(kMagic), front.magic);
+  std::copy(std::begin(kJournalMagic), std::end(kJournalMagic), front.magic);
   const uint32_t checksum = Crc32c(BytesOf(front));
   const std::span<const std::byte> parts[] = {BytesOf(front), BytesOf(checksum)};
   if (Status status = ReplaceFile(path, parts, calls); !status.ok()) return status;
@@ -183,18 +183,19 @@ Status JournalReader::ReadStart() {
   ended_ = true;  // unless the start is good
   std::byte bytes[kStartBytes] = {};
   const size_t length = static_cast<size_t>(std::min<uint64_t>(file_.size(), kStartBytes));
-  if (length < kVersionEnd) return Status::Ok();
+  if (length < kJournalVersionEnd) return Status::Ok();
   if (Status status = file_.ReadAt(0, std::span(bytes).first(length)); !status.ok()) return status;
   FileFront front;
   std::memcpy(&front, bytes, sizeof(front));
-  if (!std::equal(std::begin(kMagic), std::end(kMagic), front.magic) ||
+  if (!std::equal(std::begin(kJournalMagic), std::end(kJournalMagic), front.magic) ||
       front.version_complement != ~front.version || front.version == 0) {
     return Status::Ok();
   }
-  if (front.version > kVersion) {
+  if (front.version > kJournalVersion) {
     return Status::InvalidInput(path() + " was written by a newer weft (format " +
                                 std::to_string(front.version) + ", this one knows " +
-                                std::to_string(kVersion) + "); update weft or move the file away");
+                                std::to_string(kJournalVersion) +
+                                "); update weft or move the file away");
   }
   uint32_t checksum = 0;
   std::memcpy(&checksum, bytes + sizeof(front), sizeof(checksum));

@@ -15,7 +15,7 @@ static_assert(std::endian::native == std::endian::little, "the format is little-
 constexpr size_t kLengthBytes = 8;  // the length of the header, in front of it
 constexpr size_t kDataAlignment = 8;
 
-Status Mistake(const std::string& path, const std::string& what) {
+Status MistakeOfFile(const std::string& path, const std::string& what) {
   return Status::InvalidInput(path + " is not a safetensors file: " + what);
 }
 
@@ -64,7 +64,7 @@ Result<SafetensorsFile> SafetensorsFile::Open(const std::string& path) {
   Result<FileReader> file = FileReader::Open(path);
   if (!file.ok()) return file.status();
   if (file->size() < kLengthBytes) {
-    return Mistake(path, "it has only " + std::to_string(file->size()) + " bytes");
+    return MistakeOfFile(path, "it has only " + std::to_string(file->size()) + " bytes");
   }
   uint64_t header_bytes = 0;
   if (Status status = file->ReadAt(0, std::as_writable_bytes(std::span(&header_bytes, 1)));
@@ -73,17 +73,18 @@ Result<SafetensorsFile> SafetensorsFile::Open(const std::string& path) {
   }
   const uint64_t rest = file->size() - kLengthBytes;
   if (header_bytes > kMostHeaderBytes) {
-    return Mistake(path, "its header would have " + std::to_string(header_bytes) + " bytes, over " +
-                             std::to_string(kMostHeaderBytes >> 20) + " MiB");
+    return MistakeOfFile(path, "its header would have " + std::to_string(header_bytes) +
+                                   " bytes, over " + std::to_string(kMostHeaderBytes >> 20) +
+                                   " MiB");
   }
-  if (header_bytes > rest) return Mistake(path, "it ends inside its header");
+  if (header_bytes > rest) return MistakeOfFile(path, "it ends inside its header");
   std::string text(static_cast<size_t>(header_bytes), '\0');
   if (Status status = file->ReadAt(kLengthBytes, std::as_writable_bytes(std::span(text)));
       !status.ok()) {
     return status;
   }
   Result<SafetensorsHeader> header = ParseSafetensorsHeader(text, rest - header_bytes);
-  if (!header.ok()) return Mistake(path, header.status().message());
+  if (!header.ok()) return MistakeOfFile(path, header.status().message());
   return SafetensorsFile(std::move(file).value(), std::move(header).value(),
                          kLengthBytes + header_bytes);
 }

@@ -25,7 +25,7 @@ constexpr DtypeSize kDtypes[] = {{"BOOL", 1},    {"U8", 1},  {"I8", 1},  {"F8_E5
                                  {"BF16", 2},    {"U32", 4}, {"I32", 4}, {"F32", 4},
                                  {"U64", 8},     {"I64", 8}, {"F64", 8}};
 
-Status Mistake(std::string_view tensor, const std::string& what) {
+Status MistakeOfTensor(std::string_view tensor, const std::string& what) {
   return Status::InvalidInput("tensor " + QuotedName(tensor) + " " + what);
 }
 
@@ -88,10 +88,10 @@ std::optional<uint64_t> BytesOf(const std::vector<int64_t>& shape, uint64_t elem
 }
 
 Result<SafetensorsEntry> ReadEntry(const std::string& name, const json& object) {
-  if (!object.is_object()) return Mistake(name, "is not described by an object");
+  if (!object.is_object()) return MistakeOfTensor(name, "is not described by an object");
   if (object.size() != 3 || !object.contains("dtype") || !object.contains("shape") ||
       !object.contains("data_offsets")) {
-    return Mistake(name, "must have dtype, shape and data_offsets, and nothing else");
+    return MistakeOfTensor(name, "must have dtype, shape and data_offsets, and nothing else");
   }
   SafetensorsEntry entry;
   entry.name = name;
@@ -99,7 +99,7 @@ Result<SafetensorsEntry> ReadEntry(const std::string& name, const json& object) 
   const auto known = std::find_if(std::begin(kDtypes), std::end(kDtypes),
                                   [&](const DtypeSize& d) { return dtype == d.name; });
   if (known == std::end(kDtypes)) {
-    return Mistake(
+    return MistakeOfTensor(
         name, "has the unknown dtype " + (dtype.is_string() ? QuotedName(dtype.get<std::string>())
                                                             : std::string(dtype.type_name())));
   }
@@ -107,22 +107,23 @@ Result<SafetensorsEntry> ReadEntry(const std::string& name, const json& object) 
 
   const json& shape = object.at("shape");
   if (!shape.is_array() || !std::all_of(shape.begin(), shape.end(), IsWholeNumber)) {
-    return Mistake(name, "has a shape that is not a list of whole numbers");
+    return MistakeOfTensor(name, "has a shape that is not a list of whole numbers");
   }
   for (const json& extent : shape) entry.shape.push_back(extent.get<int64_t>());
 
   const json& offsets = object.at("data_offsets");
   if (!offsets.is_array() || offsets.size() != 2 ||
       !std::all_of(offsets.begin(), offsets.end(), IsWholeNumber)) {
-    return Mistake(name, "has data_offsets that are not two whole numbers");
+    return MistakeOfTensor(name, "has data_offsets that are not two whole numbers");
   }
   entry.begin = offsets[0].get<uint64_t>();
   const uint64_t end = offsets[1].get<uint64_t>();
-  if (end < entry.begin) return Mistake(name, "ends before it begins");
+  if (end < entry.begin) return MistakeOfTensor(name, "ends before it begins");
   entry.bytes = end - entry.begin;
   if (BytesOf(entry.shape, known->bytes) != entry.bytes) {
-    return Mistake(name, "has " + std::to_string(entry.bytes) + " bytes, which is not what " +
-                             entry.dtype + " " + entry.ShapeText() + " takes");
+    return MistakeOfTensor(name, "has " + std::to_string(entry.bytes) +
+                                     " bytes, which is not what " + entry.dtype + " " +
+                                     entry.ShapeText() + " takes");
   }
   return entry;
 }
@@ -131,9 +132,10 @@ Result<SafetensorsEntry> ReadEntry(const std::string& name, const json& object) 
 Status CheckTiling(const std::vector<SafetensorsEntry>& entries, uint64_t data_bytes) {
   uint64_t end = 0;
   for (const SafetensorsEntry& entry : entries) {
-    if (entry.begin < end) return Mistake(entry.name, "overlaps the one before it");
-    if (entry.begin > end) return Mistake(entry.name, "leaves a gap before it");
-    if (entry.bytes > data_bytes - end) return Mistake(entry.name, "reaches beyond the file's end");
+    if (entry.begin < end) return MistakeOfTensor(entry.name, "overlaps the one before it");
+    if (entry.begin > end) return MistakeOfTensor(entry.name, "leaves a gap before it");
+    if (entry.bytes > data_bytes - end)
+      return MistakeOfTensor(entry.name, "reaches beyond the file's end");
     end += entry.bytes;
   }
   if (end == data_bytes) return Status::Ok();

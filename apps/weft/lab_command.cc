@@ -5,11 +5,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
-#include <sstream>
 #include <thread>
 
 #include "apps/compute/memory_budget.h"
@@ -18,6 +16,7 @@
 #include "apps/lab/lab_run.h"
 #include "apps/weft/commands.h"
 #include "apps/weft/demo_data.h"
+#include "apps/weft/link_script_file.h"
 #include "apps/weft/output_file.h"
 #include "apps/weft/plot.h"
 #include "apps/weft/stop_signals.h"
@@ -59,17 +58,6 @@ Result<ChosenData> DataFor(const LabFlags& flags) {
   return model::BuildModel(flags.facts.model).status();  // the sentence that lists the names
 }
 
-Result<std::vector<net::LinkChange>> ReadScript(const std::string& path) {
-  if (path.empty()) return std::vector<net::LinkChange>();
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) return Status::NotFound("the script '" + path + "' cannot be read");
-  Result<std::vector<net::LinkChange>> changes = net::ParseLinkScript(text.str());
-  if (!changes.ok()) return changes.status().WithContext(path);
-  return changes;
-}
-
 Result<LabNetwork::Setting> NetworkFor(const LabFlags& flags) {
   const LabFacts& facts = flags.facts;
   const Result<int64_t> rate = net::RateOfMbps(facts.mbps);
@@ -80,7 +68,7 @@ Result<LabNetwork::Setting> NetworkFor(const LabFlags& flags) {
   if (!jitter.ok()) return jitter.status().WithContext("--jitter-ms");
   const Result<int64_t> queue = net::BytesOfKb(facts.queue_kb);
   if (!queue.ok()) return queue.status().WithContext("--queue-kb");
-  Result<std::vector<net::LinkChange>> changes = ReadScript(facts.script);
+  Result<std::vector<net::LinkChange>> changes = ReadLinkScript(facts.script);
   if (!changes.ok()) return changes.status();
   return LabNetwork::Setting{.name = flags.name,
                              .workers = facts.workers,

@@ -7,7 +7,6 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -15,6 +14,7 @@
 
 #include "apps/terminal/text.h"
 #include "apps/weft/commands.h"
+#include "apps/weft/link_script_file.h"
 #include "apps/weft/program.h"
 #include "apps/weft/stop_signals.h"
 #include "core/clock.h"
@@ -54,24 +54,6 @@ Result<LinkSetting> SettingOf(const LinkFlags& flags, double mbps) {
                      .jitter_ns = net::DelayOfMs(flags.jitter_ms).value(),
                      .loss = flags.loss_percent / 100,
                      .queue_bytes = net::BytesOfKb(flags.queue_kb).value()};
-}
-
-Result<std::vector<net::LinkChange>> ReadScript(const std::string& path) {
-  if (path.empty()) return std::vector<net::LinkChange>{};
-  constexpr size_t kMostBytes = 1 << 20;
-  std::ifstream file(path, std::ios::binary);
-  std::string text(kMostBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad() || (file.gcount() == 0 && !file.eof())) {
-    return Status::NotFound("the script " + path + " cannot be read");
-  }
-  text.resize(static_cast<size_t>(file.gcount()));
-  if (text.size() > kMostBytes) {
-    return Status::InvalidInput("the script " + path + " is longer than 1 MiB");
-  }
-  Result<std::vector<net::LinkChange>> changes = net::ParseLinkScript(text);
-  if (!changes.ok()) return changes.status().WithContext(path);
-  return changes;
 }
 
 std::string SettingText(const LinkSetting& setting) {
@@ -206,7 +188,7 @@ Status RunLink(const LinkFlags& flags, Console& console) {
   const Result<LinkSetting> down =
       SettingOf(flags, flags.mbps_down < 0 ? flags.mbps : flags.mbps_down);
   if (!down.ok()) return down.status();
-  Result<std::vector<net::LinkChange>> changes = ReadScript(flags.script);
+  Result<std::vector<net::LinkChange>> changes = ReadLinkScript(flags.script);
   if (!changes.ok()) return changes.status();
 
   const StopSignals stops;  // first: what is made below is put back whatever comes

@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/clock.h"
 #include "core/copy_floats.h"
 
 namespace weft::apps {
 namespace {
 
-constexpr int64_t kMs = 1'000'000;
-constexpr int64_t kPollNs = 250 * kMs;
+constexpr int64_t kPollNs = 250 * kNsPerMs;
 constexpr std::chrono::milliseconds kLook(250);  // how often a wait looks at `stop`
 
 }  // namespace

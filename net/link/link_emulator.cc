@@ -16,7 +16,6 @@
 #include <atomic>
 #include <cassert>
 #include <cerrno>
-#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -41,10 +40,6 @@ constexpr int64_t kPieceNs = 200'000;
 constexpr int kBatch = 64;  // packets of one device before the next has its turn
 constexpr size_t kMostOnTheWay = size_t{256} << 20;
 
-Status Failure(const std::string& what) {
-  return Status::Unavailable(what + ": " + std::generic_category().message(errno));
-}
-
 timespec TimeOf(int64_t ns) {
   timespec time = {};
   time.tv_sec = static_cast<decltype(time.tv_sec)>(ns / 1'000'000'000);
@@ -57,17 +52,6 @@ int64_t PieceBytes(const LinkSetting& setting) {
   if (setting.rate_bps == 0) return 65'536;
   return static_cast<int64_t>(static_cast<double>(setting.rate_bps) * kPieceNs / 8e9);
 }
-
-// One thread writes, any reads.
-class Count {
- public:
-  void Add(int64_t more) { Set(get() + more); }
-  void Set(int64_t value) { value_.store(value, std::memory_order_relaxed); }
-  int64_t get() const { return value_.load(std::memory_order_relaxed); }
-
- private:
-  std::atomic<int64_t> value_{0};
-};
 
 // As much ahead of the others as we are allowed.
 void HurryThisThread() {
@@ -87,6 +71,17 @@ void HurryThisThread() {
 
 // One direction of a link.
 struct LinkEmulator::Wire {
+  // One thread writes, any reads.
+  class Count {
+   public:
+    void Add(int64_t more) { Set(get() + more); }
+    void Set(int64_t value) { value_.store(value, std::memory_order_relaxed); }
+    int64_t get() const { return value_.load(std::memory_order_relaxed); }
+
+   private:
+    std::atomic<int64_t> value_{0};
+  };
+
   Wire(int from_file, int to_file, const LinkSetting& setting, uint64_t seed, uint64_t stream)
       : from(from_file),
         to(to_file),
@@ -144,7 +139,8 @@ Status LinkEmulator::Start(const std::vector<LinkPlan>& links, uint64_t seed) {
   }
 
   events_ = epoll_create1(EPOLL_CLOEXEC);
-  if (events_ < 0 || pipe2(orders_, O_CLOEXEC) != 0) return Failure("making the emulator's pipe");
+  if (events_ < 0 || pipe2(orders_, O_CLOEXEC) != 0)
+    return Status::SystemFailure("making the emulator's pipe");
   fcntl(orders_[0], F_SETFL, O_NONBLOCK);
   epoll_event event = {};
   event.events = EPOLLIN;
@@ -156,7 +152,7 @@ Status LinkEmulator::Start(const std::vector<LinkPlan>& links, uint64_t seed) {
   }
   const timespec at_once = {};
   if (!watched || epoll_pwait2(events_, &event, 1, &at_once, nullptr) < 0) {
-    return Failure("watching devices");
+    return Status::SystemFailure("watching devices");
   }
   thread_ = std::thread([this] { Carry(); });
   return Status::Ok();
@@ -177,7 +173,7 @@ Status LinkEmulator::Change(size_t link, LinkDirection direction, const LinkSett
   if (Status status = devices_[wire].AllowPieces(PieceBytes(setting)); !status.ok()) return status;
   const Order order = {wire, setting};
   while (write(orders_[1], &order, sizeof(order)) < 0) {
-    if (errno != EINTR) return Failure("changing a link");
+    if (errno != EINTR) return Status::SystemFailure("changing a link");
   }
   return Status::Ok();
 }

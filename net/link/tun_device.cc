@@ -17,7 +17,6 @@
 #include <cstring>
 #include <sstream>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 namespace weft::net {
@@ -38,16 +37,12 @@ static_assert(sizeof(PieceHeader) == TunDevice::kHeaderBytes);
 // Packets that may wait for us to read them; with fewer, a burst would be lost here, unseen.
 constexpr int kDeviceQueue = 10'000;
 
-Status Failure(const std::string& what) {
-  return Status::Unavailable(what + ": " + std::generic_category().message(errno));
-}
-
 Status OpenFailure() {
   if (errno == ENOENT || errno == ENODEV) {
     return Status::Unavailable(
         "there is no /dev/net/tun: load the kernel's module tun, or give the container the device");
   }
-  return Failure("opening /dev/net/tun");
+  return Status::SystemFailure("opening /dev/net/tun");
 }
 
 ifreq RequestFor(const std::string& device) {
@@ -76,17 +71,18 @@ void SilenceIpv6(const std::string& device) {
 Status Configure(int any, const LinkEnd& end, in_addr address, int mtu) {
   ifreq request = RequestFor(end.device);
   request.ifr_mtu = mtu;
-  if (ioctl(any, SIOCSIFMTU, &request) != 0) return Failure("setting an MTU");
+  if (ioctl(any, SIOCSIFMTU, &request) != 0) return Status::SystemFailure("setting an MTU");
   request.ifr_qlen = kDeviceQueue;
-  if (ioctl(any, SIOCSIFTXQLEN, &request) != 0) return Failure("setting a queue's length");
+  if (ioctl(any, SIOCSIFTXQLEN, &request) != 0)
+    return Status::SystemFailure("setting a queue's length");
   SetAddress(request, address.s_addr);
-  if (ioctl(any, SIOCSIFADDR, &request) != 0) return Failure("setting an address");
+  if (ioctl(any, SIOCSIFADDR, &request) != 0) return Status::SystemFailure("setting an address");
   SetAddress(request, htonl(end.prefix_bits == 0 ? 0 : ~uint32_t{0} << (32 - end.prefix_bits)));
-  if (ioctl(any, SIOCSIFNETMASK, &request) != 0) return Failure("setting a netmask");
+  if (ioctl(any, SIOCSIFNETMASK, &request) != 0) return Status::SystemFailure("setting a netmask");
   request = RequestFor(end.device);
-  if (ioctl(any, SIOCGIFFLAGS, &request) != 0) return Failure("reading flags");
+  if (ioctl(any, SIOCGIFFLAGS, &request) != 0) return Status::SystemFailure("reading flags");
   request.ifr_flags = static_cast<short>(request.ifr_flags | IFF_UP);  // NOLINT(google-runtime-int)
-  if (ioctl(any, SIOCSIFFLAGS, &request) != 0) return Failure("bringing it up");
+  if (ioctl(any, SIOCSIFFLAGS, &request) != 0) return Status::SystemFailure("bringing it up");
   return Status::Ok();
 }
 
@@ -111,13 +107,13 @@ Result<TunDevice> TunDevice::Open(const LinkEnd& end, int mtu) {
     if (device.file_ < 0) return OpenFailure();
     ifreq request = RequestFor(end.device);
     request.ifr_flags = IFF_TUN | IFF_NO_PI | IFF_VNET_HDR;
-    if (ioctl(device.file_, TUNSETIFF, &request) != 0) return Failure("making it");
+    if (ioctl(device.file_, TUNSETIFF, &request) != 0) return Status::SystemFailure("making it");
     device.settings_ = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
     device.counts_ = open("/proc/thread-self/net/dev", O_RDONLY | O_CLOEXEC);
-    if (device.settings_ < 0 || device.counts_ < 0) return Failure("reaching it");
+    if (device.settings_ < 0 || device.counts_ < 0) return Status::SystemFailure("reaching it");
     SilenceIpv6(end.device);
     const int any = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (any < 0) return Failure("opening a socket");
+    if (any < 0) return Status::SystemFailure("opening a socket");
     Status configured = Configure(any, end, address, mtu);
     close(any);
     return configured;
@@ -172,15 +168,15 @@ Status TunDevice::AllowPieces(int64_t bytes) const {
     } answer = {};
     if (send(settings_, &request, sizeof(request), 0) < 0 ||
         recv(settings_, &answer, sizeof(answer), 0) < 0) {
-      return Failure("setting how large pieces may be");
+      return Status::SystemFailure("setting how large pieces may be");
     }
     if (answer.head.nlmsg_type == NLMSG_ERROR && answer.error.error != 0) {
       errno = -answer.error.error;
-      return Failure("setting how large pieces may be");
+      return Status::SystemFailure("setting how large pieces may be");
     }
   }
   if (ioctl(file_, TUNSETOFFLOAD, pieces ? TUN_F_CSUM | TUN_F_TSO4 : TUN_F_CSUM) != 0) {
-    return Failure("setting what " + name_ + " may leave to us");
+    return Status::SystemFailure("setting what " + name_ + " may leave to us");
   }
   return Status::Ok();
 }

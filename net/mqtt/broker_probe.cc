@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "core/clock.h"
 #include "net/mqtt/mailbox.h"
 #include "net/mqtt/mqtt_client.h"
 #include "net/mqtt/mqtt_reasons.h"
@@ -182,11 +183,11 @@ Status BrokerProbe::Turn(int64_t until_ns) {
 }
 
 Status BrokerProbe::Exchange(int64_t until_ns) {
-  constexpr int64_t kMsNs = 1'000'000;
-  const int64_t left_ns = std::clamp<int64_t>(until_ns - clock_.NowNs(), 0, 1'000 * kMsNs);
+  const int64_t left_ns = std::clamp<int64_t>(until_ns - clock_.NowNs(), 0, 1'000 * kNsPerMs);
   pollfd waiting{.fd = mosquitto_socket(mosq_), .events = POLLIN, .revents = 0};
   if (mosquitto_want_write(mosq_)) waiting.events |= POLLOUT;
-  if (poll(&waiting, 1, static_cast<int>((left_ns + kMsNs - 1) / kMsNs)) < 0 && errno != EINTR) {
+  if (poll(&waiting, 1, static_cast<int>((left_ns + kNsPerMs - 1) / kNsPerMs)) < 0 &&
+      errno != EINTR) {
     return SocketFailure(setting_, errno);
   }
   if (waiting.revents != 0) {

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <vector>
 
+#include "core/clock.h"
 #include "net/mqtt/mqtt_reasons.h"
 #include "net/mqtt/tcp_probe.h"
 
@@ -20,7 +21,6 @@ namespace weft::net {
 
 namespace {
 
-constexpr int64_t kMsNs = 1'000'000;
 constexpr int kReadsInARow = 16;
 
 // The library makes its TLS tables ready in the first connection, without a lock.
@@ -117,8 +117,8 @@ Status MqttSession::Subscribe() {
 
 int MqttSession::PollTimeout(int64_t until_ns) const {
   // Once a second the library looks after its keepalive.
-  const int64_t left_ns = std::clamp<int64_t>(until_ns - clock_.NowNs(), 0, 1'000 * kMsNs);
-  return static_cast<int>((left_ns + kMsNs - 1) / kMsNs);
+  const int64_t left_ns = std::clamp<int64_t>(until_ns - clock_.NowNs(), 0, 1'000 * kNsPerMs);
+  return static_cast<int>((left_ns + kNsPerMs - 1) / kNsPerMs);
 }
 
 Status MqttSession::Turn(int64_t until_ns) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/clock.h"
 #include "core/rng.h"
 #include "net/mqtt/mqtt_reasons.h"
 #include "net/mqtt/mqtt_session.h"
@@ -18,9 +19,8 @@ namespace weft::net {
 
 namespace {
 
-constexpr int64_t kMsNs = 1'000'000;
-constexpr int64_t kFlushNs = 1'000 * kMsNs;
-constexpr int64_t kLeaveNs = 300 * kMsNs;  // and this after the flush
+constexpr int64_t kFlushNs = 1'000 * kNsPerMs;
+constexpr int64_t kLeaveNs = 300 * kNsPerMs;  // and this after the flush
 
 // Waits until the clock shows `until_ns`, or the mailbox is to stop.
 void Pause(const Clock& clock, Mailbox& mailbox, int64_t until_ns) {
@@ -28,7 +28,7 @@ void Pause(const Clock& clock, Mailbox& mailbox, int64_t until_ns) {
     const int64_t left_ns = until_ns - clock.NowNs();
     if (left_ns <= 0) return;
     pollfd bell{.fd = mailbox.bell(), .events = POLLIN, .revents = 0};
-    if (poll(&bell, 1, static_cast<int>(std::min<int64_t>(left_ns / kMsNs + 1, 1'000))) > 0) {
+    if (poll(&bell, 1, static_cast<int>(std::min<int64_t>(left_ns / kNsPerMs + 1, 1'000))) > 0) {
       mailbox.SilenceBell();
     }
   }
@@ -79,10 +79,10 @@ void MqttTransport::Run() {
     mailbox_.Disconnected(why);
     // Only a connection that lasted starts the pauses over; one that the broker ends at once does
     // not get to hammer on its door.
-    if (clock_.NowNs() - began_ns >= setting_.most_pause_ms * kMsNs) {
+    if (clock_.NowNs() - began_ns >= setting_.most_pause_ms * kNsPerMs) {
       pause_ms = setting_.least_pause_ms;
     }
-    const int64_t pause_ns = pause_ms * kMsNs;
+    const int64_t pause_ns = pause_ms * kNsPerMs;
     Pause(clock_, mailbox_, clock_.NowNs() + rng.Between(pause_ns / 2, pause_ns));
     pause_ms = std::min(2 * pause_ms, setting_.most_pause_ms);
   }
@@ -90,7 +90,7 @@ void MqttTransport::Run() {
 
 Status MqttTransport::Connect(NameLookup& names) {
   mailbox_.Attempt();
-  const int64_t until_ns = clock_.NowNs() + setting_.connect_timeout_ms * kMsNs;
+  const int64_t until_ns = clock_.NowNs() + setting_.connect_timeout_ms * kNsPerMs;
   Result<std::vector<std::string>> addresses =
       names.Addresses([&] { return mailbox_.stopping() || clock_.NowNs() >= until_ns; });
   if (!addresses.ok()) return addresses.status();

@@ -9,15 +9,16 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "core/clock.h"
+
 namespace weft::net {
 
 int AwaitTcp(int socket, const Clock& clock, int64_t until_ns, int bell) {
-  constexpr int64_t kMsNs = 1'000'000;
   while (true) {
     pollfd fds[2] = {{.fd = socket, .events = POLLOUT, .revents = 0},
                      {.fd = bell, .events = POLLIN, .revents = 0}};
-    const int64_t left_ns = std::clamp<int64_t>(until_ns - clock.NowNs(), 0, 1'000 * kMsNs);
-    if (poll(fds, 2, static_cast<int>((left_ns + kMsNs - 1) / kMsNs)) < 0 && errno != EINTR) {
+    const int64_t left_ns = std::clamp<int64_t>(until_ns - clock.NowNs(), 0, 1'000 * kNsPerMs);
+    if (poll(fds, 2, static_cast<int>((left_ns + kNsPerMs - 1) / kNsPerMs)) < 0 && errno != EINTR) {
       return errno;
     }
     if (fds[0].revents != 0) {

@@ -12,6 +12,7 @@
 
 #include "core/rng.h"
 #include "tests/files/failing_calls.h"
+#include "tests/files/other_process.h"
 #include "tests/files/scratch_folder.h"
 
 #include <CppUTest/TestHarness.h>
@@ -79,14 +80,6 @@ int FilesIn(const std::string& path) {
 }
 
 // Runs `work` in a process of its own and returns how waitpid describes its end.
-int InOtherProcess(const std::function<int()>& work) {
-  const pid_t child = fork();
-  if (child == 0) _exit(work());
-  int status = 0;
-  CHECK(waitpid(child, &status, 0) == child);
-  return status;
-}
-
 class KilledAtRename final : public FileCalls {
  public:
   int Rename(const std::string&, const std::string&) override { return raise(SIGKILL); }

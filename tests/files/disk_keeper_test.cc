@@ -17,6 +17,7 @@
 
 #include "core/rng.h"
 #include "tests/files/failing_calls.h"
+#include "tests/files/other_process.h"
 #include "tests/files/scratch_folder.h"
 
 #include <CppUTest/TestHarness.h>
@@ -210,14 +211,6 @@ struct ThreeCheckpoints {
   std::string newest = scratch.Path("server.0.checkpoint");  // third of three
   TinyServer server;
 };
-
-int InOtherProcess(const std::function<int()>& work) {
-  const pid_t child = fork();
-  if (child == 0) _exit(work());
-  int status = 0;
-  CHECK(waitpid(child, &status, 0) == child);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
 
 }  // namespace
 

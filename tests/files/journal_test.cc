@@ -15,7 +15,7 @@
 namespace weft::apps {
 namespace {
 
-constexpr int64_t kFloats = 20;
+constexpr int64_t kModelFloats = 20;
 constexpr JournalStart kStart = {
     .round = 5, .checkpoint = 3, .before_checkpoint = 2, .before_records = 17};
 
@@ -51,7 +51,7 @@ struct ReadBack {
   std::optional<JournalStart> start;
 };
 
-ReadBack ReadJournal(const std::string& path, int64_t floats = kFloats) {
+ReadBack ReadJournal(const std::string& path, int64_t floats = kModelFloats) {
   Result<JournalReader> reader = JournalReader::Open(path, floats);
   CHECK_TEXT(reader.ok(), reader.status().message().c_str());
   ReadBack back;
@@ -199,7 +199,7 @@ TEST(Journal, ZerosBehindTheEndAreNoRecords) {
 
 TEST(Journal, ARecordOutsideTheModelIsNotRead) {
   const Written written;
-  const ReadBack back = ReadJournal(written.path, kFloats - 1);
+  const ReadBack back = ReadJournal(written.path, kModelFloats - 1);
   LONGS_EQUAL(1, back.records.size());
 }
 
@@ -225,7 +225,7 @@ TEST(Journal, IsLeftAloneIfItIsOfANewerWeft) {
   newer.replace(8, 8, std::string("\x02\0\0\0\xFD\xFF\xFF\xFF", 8));  // version and complement
   for (const std::string& content : {newer, newer.substr(0, 16)}) {
     WriteAll(written.path, content);
-    const Status status = JournalReader::Open(written.path, kFloats).status();
+    const Status status = JournalReader::Open(written.path, kModelFloats).status();
     CHECK(status.code() == StatusCode::kInvalidInput);
     STRCMP_CONTAINS("was written by a newer weft (format 2, this one knows 1)",
                     status.message().c_str());
@@ -234,7 +234,7 @@ TEST(Journal, IsLeftAloneIfItIsOfANewerWeft) {
 
 TEST(Journal, SaysSoIfItIsNotThere) {
   const ScratchFolder scratch;
-  CHECK(JournalReader::Open(scratch.Path("journal-1"), kFloats).status().code() ==
+  CHECK(JournalReader::Open(scratch.Path("journal-1"), kModelFloats).status().code() ==
         StatusCode::kNotFound);
 }
 

@@ -60,14 +60,14 @@ std::vector<float> ReadFloats(const std::string& header, const std::string& data
   return values;
 }
 
-const std::vector<float> kFloats = {1.5f, -0.0f, 3e38f, 1e-45f, 7, 8};
+const std::vector<float> kFloatValues = {1.5f, -0.0f, 3e38f, 1e-45f, 7, 8};
 const std::vector<int64_t> kCounter = {INT64_MAX};
 
 void WriteSample(const std::string& path) {
   const std::vector<TensorToWrite> tensors = {
-      {"odd", {3}, std::span(kFloats).first(3)},
+      {"odd", {3}, std::span(kFloatValues).first(3)},
       {"bn.num_batches_tracked", {}, std::span<const int64_t>(kCounter)},
-      {"conv.weight", {1, 2, 3, 1}, std::span<const float>(kFloats)},
+      {"conv.weight", {1, 2, 3, 1}, std::span<const float>(kFloatValues)},
       {"empty", {0, 5}, std::span<const float>()}};
   FileCalls calls;
   CHECK(WriteSafetensors(path, tensors, {{"format", "pt"}}, calls).ok());
@@ -89,7 +89,7 @@ TEST(Safetensors, ReadsBackWhatItWrote) {
   std::vector<float> floats(6);
   CHECK(file.Find("conv.weight")->shape == (std::vector<int64_t>{1, 2, 3, 1}));
   CHECK(file.Read(*file.Find("conv.weight"), floats).ok());
-  CHECK(std::memcmp(floats.data(), kFloats.data(), 6 * sizeof(float)) == 0);
+  CHECK(std::memcmp(floats.data(), kFloatValues.data(), 6 * sizeof(float)) == 0);
   std::vector<int64_t> counter(1);
   CHECK(file.Find("bn.num_batches_tracked")->shape.empty());
   CHECK(file.Read(*file.Find("bn.num_batches_tracked"), counter).ok());

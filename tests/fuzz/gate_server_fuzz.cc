@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "cloud_ps/server.h"
+#include "core/clock.h"
 #include "net/codec/codec.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/random_message.h"
@@ -14,11 +15,9 @@
 namespace weft::ps {
 namespace {
 
-constexpr int64_t kMs = 1'000'000;
-
 struct HandClock final : Clock {
   int64_t NowNs() const override { return now; }
-  int64_t now = 1'000 * kMs;
+  int64_t now = 1'000 * kNsPerMs;
 };
 
 struct Silence final : LogSink {
@@ -89,7 +88,7 @@ void Run(FuzzInput& in) {
                         .slice_floats = in.Pick(6),
                         .workers = 1 + in.Pick(2),
                         .max_workers = 3,
-                        .round_deadline_ns = in.Pick(2) * 2000 * kMs,
+                        .round_deadline_ns = in.Pick(2) * 2000 * kNsPerMs,
                         .checkpoint_every = 2,
                         .max_norm = in.Coin() ? 10.0 : 0.0,
                         .learning_rate = 0.01};
@@ -125,7 +124,7 @@ void Run(FuzzInput& in) {
                              .incarnation = 1};
     switch (in.Pick(10)) {
       case 0:
-        clock.now += in.Take<uint16_t>() * kMs / 16;
+        clock.now += in.Take<uint16_t>() * kNsPerMs / 16;
         break;
       case 1: {
         const auto lane = static_cast<net::Lane>(in.Pick(4));

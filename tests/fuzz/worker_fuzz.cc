@@ -3,6 +3,7 @@
 // what can be read, and computes with units that are whole.
 #include <optional>
 
+#include "core/clock.h"
 #include "net/codec/codec.h"
 #include "net/worker_session.h"
 #include "tests/fuzz/fuzz_target.h"
@@ -11,11 +12,9 @@
 namespace weft::net {
 namespace {
 
-constexpr int64_t kMs = 1'000'000;
-
 struct HandClock final : Clock {
   int64_t NowNs() const override { return now; }
-  int64_t now = 1'000 * kMs;
+  int64_t now = 1'000 * kNsPerMs;
 };
 
 struct Reader final : Transport {
@@ -55,7 +54,7 @@ void Run(FuzzInput& in) {
     const std::string topic = TopicOf(JobLevel("job", shard, shards), "w1", Lane::kPull);
     switch (in.Pick(8)) {
       case 0:
-        clock.now += in.Take<uint16_t>() * kMs / 16;
+        clock.now += in.Take<uint16_t>() * kNsPerMs / 16;
         break;
       case 1:
         session.Received(topic, Payload::CopyOf(in.Bytes(in.Take<uint8_t>())), in.Pick(8) == 0);

@@ -8,6 +8,7 @@
 #include "apps/files/sha256.h"
 #include "apps/job/job_model.h"
 #include "cloud_ps/server.h"
+#include "core/clock.h"
 #include "core/hex_text.h"
 #include "core/train/initialise.h"
 #include "core/train/schedule.h"
@@ -20,11 +21,10 @@
 namespace weft::apps {
 namespace {
 
-constexpr int64_t kMs = 1'000'000;
-constexpr int64_t kUnitNs = kMs;            // what a unit computes, forward and backward each
-constexpr int64_t kEnd = 1'000'000 * kMs;   // no job is to take so long
-constexpr int64_t kBytesPerS = 1'250'000;   // 10 Mb/s
-constexpr int64_t kSegmentBytes = 8 << 10;  // of which a round takes some thirty
+constexpr int64_t kUnitNs = kNsPerMs;           // what a unit computes, forward and backward each
+constexpr int64_t kEnd = 1'000'000 * kNsPerMs;  // no job is to take so long
+constexpr int64_t kBytesPerS = 1'250'000;       // 10 Mb/s
+constexpr int64_t kSegmentBytes = 8 << 10;      // of which a round takes some thirty
 constexpr const char* kJob = "digits";
 
 // One of the net's ends: `Node` takes in what comes, then does what is due, and is called again
@@ -58,7 +58,7 @@ class End final : public net::TransportEvents {
     node_->Tick();
     // What the keeper was given is kept by the next call.
     const int64_t next =
-        std::clamp(node_->next_tick_ns(), net_.now_ns() + kMs / 10, net_.now_ns() + kMs);
+        std::clamp(node_->next_tick_ns(), net_.now_ns() + kNsPerMs / 10, net_.now_ns() + kNsPerMs);
     if (next_ns_ > net_.now_ns() && next_ns_ <= next) return;
     next_ns_ = next;
     net_.At(next, [this, next] {

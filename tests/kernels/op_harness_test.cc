@@ -21,7 +21,7 @@
 namespace weft::harness {
 namespace {
 
-constexpr Tolerance kTolerance = {.exact = 1e-6, .inexact = 1e-6};
+constexpr Tolerance kOneMillionth = {.exact = 1e-6, .inexact = 1e-6};
 
 // A kernel that is whatever a test says it is.
 struct Sketch {
@@ -82,7 +82,7 @@ void RightRelu(const KernelArgs& args) {
 
 std::string Verdict(const OpSpec& op, Role role, Sketch sketch) {
   SketchedBackend backend(role, std::move(sketch));
-  return CompareWithRef(op, backend, kTolerance);
+  return CompareWithRef(op, backend, kOneMillionth);
 }
 
 std::string VerdictOnRelu(Sketch sketch) {
@@ -103,7 +103,7 @@ TEST(OpHarness, PassesAKernelThatIsRight) {
   SketchedBackend backend(Role::kForward, {.run = RightRelu});
   int compared = 0;
   STRCMP_EQUAL("",
-               CompareWithRef(ReluOp(), backend, kTolerance, Fill::kUniform, &compared).c_str());
+               CompareWithRef(ReluOp(), backend, kOneMillionth, Fill::kUniform, &compared).c_str());
   LONGS_EQUAL(1, compared);
 }
 

@@ -9,6 +9,7 @@
 
 #include <optional>
 
+#include "core/clock.h"
 #include "net/link/link_pair.h"
 #include "tests/link/real_network.h"
 
@@ -18,7 +19,6 @@ namespace weft::net {
 
 namespace {
 
-constexpr int64_t kMs = 1'000'000;
 constexpr double kTcpShare = 1448.0 / 1500;
 // A machine that is busy with other things is late now and then, but not each time.
 constexpr int kTries = 4;
@@ -71,7 +71,7 @@ TEST_GROUP(LinkTraffic) {
 };
 
 TEST(LinkTraffic, PingSeesTheRoundTrip) {
-  if (!Make(Mbps(100, 5 * kMs), Mbps(100, 15 * kMs))) return;
+  if (!Make(Mbps(100, 5 * kNsPerMs), Mbps(100, 15 * kNsPerMs))) return;
   CheckPing(20);
   // Every packet is counted, and nothing but ours: no IPv6 that talks to itself.
   for (const LinkDirection direction : {LinkDirection::kUp, LinkDirection::kDown}) {
@@ -87,18 +87,18 @@ TEST(LinkTraffic, PingSeesTheRoundTrip) {
 }
 
 TEST(LinkTraffic, TcpFillsTheLine) {
-  if (!Make(Mbps(100, 5 * kMs), Mbps(100, 5 * kMs))) return;
+  if (!Make(Mbps(100, 5 * kNsPerMs), Mbps(100, 5 * kNsPerMs))) return;
   CheckTcp(100, 0.88, {"-n", "20M"});
 }
 
 TEST(LinkTraffic, EachDirectionHasItsOwnRate) {
-  if (!Make(Mbps(20, 2 * kMs), Mbps(300, 2 * kMs))) return;
+  if (!Make(Mbps(20, 2 * kNsPerMs), Mbps(300, 2 * kNsPerMs))) return;
   CheckTcp(20, 0.88, {"-n", "3M"});
   CheckTcp(300, 0.75, {"-n", "50M", "-R"});  // iperf3 itself has to hurry here
 }
 
 TEST(LinkTraffic, ALineThatIsTooFullDropsTheRest) {
-  if (!Make(Mbps(10, 2 * kMs), Mbps(10, 2 * kMs))) return;
+  if (!Make(Mbps(10, 2 * kNsPerMs), Mbps(10, 2 * kNsPerMs))) return;
   const double most = 10 * 1448.0 / 1476;
   double mbps = 0;
   for (int i = 0; i < kTries && mbps < 0.99 * most; ++i) {
@@ -110,7 +110,7 @@ TEST(LinkTraffic, ALineThatIsTooFullDropsTheRest) {
 }
 
 TEST(LinkTraffic, WhatIsLostIsWhatPingMisses) {
-  if (!Make({.delay_ns = kMs, .loss = 0.2}, {.delay_ns = kMs})) return;
+  if (!Make({.delay_ns = kNsPerMs, .loss = 0.2}, {.delay_ns = kNsPerMs})) return;
   const PingAnswer ping = PingCloud({"-c", "500", "-i", "0.001", "-W", "0.2"});
   LONGLONGS_EQUAL(ping.sent - ping.received, Counters(LinkDirection::kUp).lost);
   CHECK(ping.received > 364 && ping.received < 436);  // four standard deviations
@@ -118,7 +118,8 @@ TEST(LinkTraffic, WhatIsLostIsWhatPingMisses) {
 }
 
 TEST(LinkTraffic, JitterKeepsTheOrder) {
-  if (!Make({.delay_ns = 2 * kMs, .jitter_ns = 8 * kMs}, {.delay_ns = 2 * kMs})) return;
+  if (!Make({.delay_ns = 2 * kNsPerMs, .jitter_ns = 8 * kNsPerMs}, {.delay_ns = 2 * kNsPerMs}))
+    return;
   const IperfAnswer udp = IperfToCloud({"-u", "-b", "5M", "-l", "500", "-t", "1"});
   CHECK_EQUAL(0, udp.out_of_order);
   CHECK_EQUAL(0, udp.lost);
@@ -127,10 +128,10 @@ TEST(LinkTraffic, JitterKeepsTheOrder) {
 }
 
 TEST(LinkTraffic, AChangeHoldsFromThenOn) {
-  if (!Make(Mbps(300, kMs), Mbps(300, kMs))) return;
+  if (!Make(Mbps(300, kNsPerMs), Mbps(300, kNsPerMs))) return;
   CheckPing(2);
   for (const LinkDirection direction : {LinkDirection::kUp, LinkDirection::kDown}) {
-    CHECK(pair->emulator->Change(0, direction, Mbps(30, 5 * kMs)).ok());
+    CHECK(pair->emulator->Change(0, direction, Mbps(30, 5 * kNsPerMs)).ok());
     CHECK(pair->emulator->Change(0, direction, {.rate_bps = 1}).code() ==
           StatusCode::kInvalidInput);
   }
@@ -193,8 +194,8 @@ TEST(LinkTraffic, OneEmulatorServesManyLinks) {
                      .cloud = {.place = cloud->get(),
                                .device = "link" + std::to_string(i),
                                .address = network + "2"},
-                     .up = Mbps(100, (i + 1) * kMs),
-                     .down = Mbps(100, (i + 1) * kMs)});
+                     .up = Mbps(100, (i + 1) * kNsPerMs),
+                     .down = Mbps(100, (i + 1) * kNsPerMs)});
   }
   const auto emulator = LinkEmulator::Create(plans, 1);
   CHECK(emulator.ok());

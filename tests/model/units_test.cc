@@ -16,8 +16,6 @@
 namespace weft::model {
 namespace {
 
-constexpr NodeId kInput = GraphBuilder::kInput;
-
 std::vector<std::string> NodeNames(const Graph& graph, const Unit& unit) {
   std::vector<std::string> names;
   for (NodeId id : unit.nodes) names.push_back(graph.nodes()[id].name);
@@ -34,7 +32,7 @@ TEST_GROUP(Units) {
 };
 
 TEST(Units, HoldWhatComesBeforeTheirWeightsAndTheLastOneAlsoWhatComesAfter) {
-  NodeId x = builder.Add("conv1", same_shape, {kInput});
+  NodeId x = builder.Add("conv1", same_shape, {GraphBuilder::kInput});
   x = builder.Add("bn1", BatchNorm{}, {x});
   x = builder.Add("relu1", Relu{}, {x});
   x = builder.Add("pool", MaxPool{.kernel = 2, .stride = 2}, {x});
@@ -52,9 +50,9 @@ TEST(Units, HoldWhatComesBeforeTheirWeightsAndTheLastOneAlsoWhatComesAfter) {
 }
 
 TEST(Units, ShareOneDepthAcrossBranches) {
-  NodeId deep = builder.Add("block.deep.0", same_shape, {kInput});
+  NodeId deep = builder.Add("block.deep.0", same_shape, {GraphBuilder::kInput});
   deep = builder.Add("block.deep.1", same_shape, {deep});
-  const NodeId shallow = builder.Add("block.shallow", same_shape, {kInput});
+  const NodeId shallow = builder.Add("block.shallow", same_shape, {GraphBuilder::kInput});
   const NodeId sum = builder.Add("block.add", Add{}, {deep, shallow});
   builder.Add("head", same_shape, {sum});
   const Graph graph = std::move(builder).Finish().value();
@@ -69,7 +67,8 @@ TEST(Units, ShareOneDepthAcrossBranches) {
 }
 
 TEST(Units, KeepRunningStatisticsApartFromWhatTravels) {
-  const NodeId conv = builder.Add("conv", Conv2d{.out_channels = 4, .bias = false}, {kInput});
+  const NodeId conv =
+      builder.Add("conv", Conv2d{.out_channels = 4, .bias = false}, {GraphBuilder::kInput});
   builder.Add("bn", BatchNorm{}, {conv});
   const Graph graph = std::move(builder).Finish().value();
   const std::vector<Unit> units = CutIntoUnits(graph);
@@ -82,7 +81,7 @@ TEST(Units, KeepRunningStatisticsApartFromWhatTravels) {
 }
 
 TEST(Units, LetANormalisationBeforeItsConvolutionJoinTheNextUnit) {
-  NodeId x = builder.Add("conv1", same_shape, {kInput});
+  NodeId x = builder.Add("conv1", same_shape, {GraphBuilder::kInput});
   x = builder.Add("relu", Relu{}, {x});
   x = builder.Add("bn", BatchNorm{}, {x});
   builder.Add("conv2", same_shape, {x});

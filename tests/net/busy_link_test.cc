@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/clock.h"
 #include "net/segment_sender.h"
 
 #include <algorithm>
@@ -12,9 +13,7 @@
 namespace weft::net {
 namespace {
 
-constexpr int64_t kMs = 1'000'000;
-constexpr int64_t kSecond = 1000 * kMs;
-constexpr int64_t kLatencyNs = 5 * kMs;
+constexpr int64_t kLatencyNs = 5 * kNsPerMs;
 constexpr int64_t kNsPerByte = 160;  // 50 Mb/s
 constexpr int64_t kAnswerBytes = 300;
 
@@ -28,7 +27,7 @@ class BusyLink {
     int64_t clock_offset_ns = 0;  // the second's clock is ahead by so much
     double drift = 0;             // and gains so much
     int64_t longer_after_ns = INT64_MAX;
-    int64_t round_ns = 20 * kSecond;  // of sending in one direction alone
+    int64_t round_ns = 20 * kNsPerSecond;  // of sending in one direction alone
   };
   explicit BusyLink(const Setting& setting) : setting_(setting) {
     for (int side = 0; side < 2; ++side) {
@@ -44,7 +43,7 @@ class BusyLink {
       const FloatRange model{0, setting_.round_ns / kNsPerByte / 4};
       if (!second_begins_ && senders_[0].idle() && senders_[1].idle()) {
         senders_[0].Queue({.range = model}, 0);
-        second_begins_ = now_ + kSecond / 3;
+        second_begins_ = now_ + kNsPerSecond / 3;
       }
       if (second_begins_ && now_ >= *second_begins_) {
         senders_[1].Queue({.range = model}, 0);
@@ -102,7 +101,7 @@ class BusyLink {
   void Put(Packet packet) {
     int64_t& free_ns = free_ns_[packet.to];
     free_ns = std::max(free_ns, now_) + packet.bytes * kNsPerByte;
-    packet.at_ns = free_ns + kLatencyNs + (now_ > setting_.longer_after_ns ? 20 * kMs : 0);
+    packet.at_ns = free_ns + kLatencyNs + (now_ > setting_.longer_after_ns ? 20 * kNsPerMs : 0);
     on_the_way_.push(packet);
   }
 
@@ -122,22 +121,22 @@ TEST_GROUP(BusyLink){};
 
 TEST(BusyLink, BothDirectionsAreBusyThoughAnswersWaitBehindWhatGoesTheOtherWay) {
   BusyLink link({});
-  link.RunFor(60 * kSecond);
+  link.RunFor(60 * kNsPerSecond);
   CHECK(link.Used(0) > 0.95);
   CHECK(link.Used(1) > 0.95);
 }
 
 TEST(BusyLink, LargerMessagesDoNotCrowdOutSmallerOnes) {
   BusyLink link({.segment_bytes = {1 << 15, 1 << 18}});
-  link.RunFor(60 * kSecond);
+  link.RunFor(60 * kNsPerSecond);
   CHECK(link.Used(0) > 0.90);
   CHECK(link.Used(1) > 0.90);
 }
 
 // By 40 ms there and back, as when a device moves to another cell.
 TEST(BusyLink, AWayThatBecomesLongerIsNotTakenForOneThatIsFull) {
-  BusyLink link({.longer_after_ns = 30 * kSecond});
-  link.RunFor(120 * kSecond);
+  BusyLink link({.longer_after_ns = 30 * kNsPerSecond});
+  link.RunFor(120 * kNsPerSecond);
   CHECK(link.Used(0) > 0.90);
   CHECK(link.Used(1) > 0.90);
 }
@@ -145,14 +144,14 @@ TEST(BusyLink, AWayThatBecomesLongerIsNotTakenForOneThatIsFull) {
 // What is urgent waits for a sixty-fourth of the model, 313 ms here, and little more.
 TEST(BusyLink, WhatIsOnTheWayIsASmallPartOfTheRound) {
   BusyLink link({});
-  link.RunFor(60 * kSecond);
-  CHECK(link.longest_ns() < 400 * kMs);
+  link.RunFor(60 * kNsPerSecond);
+  CHECK(link.longest_ns() < 400 * kNsPerMs);
 }
 
 TEST(BusyLink, TwoClocksNeedNotAgreeNorGoAlike) {
   for (const double drift : {-5e-5, 5e-5}) {
-    BusyLink link({.clock_offset_ns = -3600 * kSecond, .drift = drift});
-    link.RunFor(300 * kSecond);
+    BusyLink link({.clock_offset_ns = -3600 * kNsPerSecond, .drift = drift});
+    link.RunFor(300 * kNsPerSecond);
     CHECK(link.Used(0) > 0.95);
     CHECK(link.Used(1) > 0.95);
   }
@@ -160,11 +159,11 @@ TEST(BusyLink, TwoClocksNeedNotAgreeNorGoAlike) {
 
 // A small model, of which the part above is next to nothing: 5 s in one direction alone.
 TEST(BusyLink, ShortRoundsKeepItBusyToo) {
-  BusyLink link({.segment_bytes = {1 << 15, 1 << 15}, .round_ns = 5 * kSecond});
-  link.RunFor(60 * kSecond);
+  BusyLink link({.segment_bytes = {1 << 15, 1 << 15}, .round_ns = 5 * kNsPerSecond});
+  link.RunFor(60 * kNsPerSecond);
   CHECK(link.Used(0) > 0.80);  // 0.93 were possible, as the second begins a third of a second late
   CHECK(link.Used(1) > 0.80);
-  CHECK(link.longest_ns() < 150 * kMs);
+  CHECK(link.longest_ns() < 150 * kNsPerMs);
 }
 
 // A receiver may say anything about its clock: the window holds, and a segment always goes.
@@ -174,11 +173,11 @@ TEST(BusyLink, NonsenseAboutClocksIsSurvived) {
   const std::array<int64_t, 4> claims = {INT64_MIN, INT64_MAX, 0, -1};
   for (int64_t i = 0; i < 500; ++i) {
     std::vector<uint64_t> sent;
-    while (const auto segment = sender.Next(i * kMs)) sent.push_back(segment->sequence);
+    while (const auto segment = sender.Next(i * kNsPerMs)) sent.push_back(segment->sequence);
     CHECK(sender.bytes_on_the_way() <= 40'000);
     CHECK_FALSE(sent.empty());
     for (const uint64_t sequence : sent) {
-      sender.Acknowledge(sequence, claims[sequence % claims.size()], i * kMs + kMs / 2);
+      sender.Acknowledge(sequence, claims[sequence % claims.size()], i * kNsPerMs + kNsPerMs / 2);
     }
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The net that other tests rely on does what it says: the faults happen, and the same ones again.
 #include "net/loopback/loopback_net.h"
+#include "core/clock.h"
 
 #include <cstring>
 #include <string>
@@ -9,8 +10,6 @@
 
 namespace weft::net {
 namespace {
-
-constexpr int64_t kMs = 1'000'000;
 
 Payload Number(int number) { return Payload::CopyOf(std::as_bytes(std::span(&number, 1))); }
 
@@ -57,7 +56,7 @@ struct Pair {
 
   void SpeakAndListen() {
     for (int i = 0; i < 1000; ++i) {
-      net.At(net.now_ns() + i * kMs, [this, i] { speaker->Publish("t", Number(i)); });
+      net.At(net.now_ns() + i * kNsPerMs, [this, i] { speaker->Publish("t", Number(i)); });
     }
     Run();
   }
@@ -84,7 +83,7 @@ TEST(LoopbackNet, WithoutFaultsEverythingComesOnceInOrderAndOnTime) {
   for (int i = 0; i < 1000; ++i) {
     const Ear::Heard& heard = pair.ear.heard[static_cast<size_t>(i)];
     CHECK_EQUAL(i, NumberIn(heard.payload));
-    CHECK_EQUAL(1'000 * kMs + (i + 1) * kMs, heard.ns);
+    CHECK_EQUAL(1'000 * kNsPerMs + (i + 1) * kNsPerMs, heard.ns);
   }
   CHECK_EQUAL(1000, pair.ear.limit);
   CHECK(pair.mouth.heard.empty());
@@ -98,12 +97,13 @@ TEST(LoopbackNet, WithARateMessagesWaitForEachOtherOnBothWays) {
   CHECK_EQUAL(10u, pair.ear.heard.size());
   for (int i = 0; i < 10; ++i) {
     // Up, down, and the delay; the others right behind it.
-    CHECK_EQUAL((1'000 + 3 + i) * kMs, pair.ear.heard[static_cast<size_t>(i)].ns);
+    CHECK_EQUAL((1'000 + 3 + i) * kNsPerMs, pair.ear.heard[static_cast<size_t>(i)].ns);
   }
 }
 
 TEST(LoopbackNet, TheSameSeedGivesTheSameEventsAndAnotherDoesNot) {
-  const LoopbackFaults faults{.lose = 0.1, .twice = 0.1, .damage = 0.05, .most_delay_ns = 50 * kMs};
+  const LoopbackFaults faults{
+      .lose = 0.1, .twice = 0.1, .damage = 0.05, .most_delay_ns = 50 * kNsPerMs};
   Pair once(7, faults);
   Pair again(7, faults);
   Pair other(8, faults);
@@ -129,14 +129,14 @@ TEST(LoopbackNet, SomeComeTwice) {
 }
 
 TEST(LoopbackNet, DelayedOnesOvertakeEachOther) {
-  Pair pair(4, {.least_delay_ns = kMs, .most_delay_ns = 20 * kMs});
+  Pair pair(4, {.least_delay_ns = kNsPerMs, .most_delay_ns = 20 * kNsPerMs});
   pair.SpeakAndListen();
   int overtaken = 0;
   for (size_t i = 1; i < 1000; ++i) {
     overtaken += NumberIn(pair.ear.heard[i].payload) < NumberIn(pair.ear.heard[i - 1].payload);
     const int64_t delay =
-        pair.ear.heard[i].ns - 1'000 * kMs - NumberIn(pair.ear.heard[i].payload) * kMs;
-    CHECK(delay >= kMs && delay <= 20 * kMs);
+        pair.ear.heard[i].ns - 1'000 * kNsPerMs - NumberIn(pair.ear.heard[i].payload) * kNsPerMs;
+    CHECK(delay >= kNsPerMs && delay <= 20 * kNsPerMs);
   }
   CHECK(overtaken > 100);
 }
@@ -206,9 +206,9 @@ TEST(LoopbackNet, ACutLinkPassesNothingAndNobodyNotices) {
 
 TEST(LoopbackNet, ABrokersRestartLosesWhatWasOnItsWayAndConnectsAnew) {
   // It would arrive after the new connection.
-  Pair pair(11, {.least_delay_ns = 500 * kMs, .most_delay_ns = 500 * kMs});
+  Pair pair(11, {.least_delay_ns = 500 * kNsPerMs, .most_delay_ns = 500 * kNsPerMs});
   pair.speaker->Publish("t", Number(1));
-  pair.net.RestartBroker(100 * kMs);
+  pair.net.RestartBroker(100 * kNsPerMs);
   CHECK_EQUAL(1, pair.ear.disconnected);
   CHECK_FALSE(pair.listener->connected());
   pair.Run();
@@ -222,20 +222,20 @@ TEST(LoopbackNet, ABrokersRestartLosesWhatWasOnItsWayAndConnectsAnew) {
 TEST(LoopbackNet, AFrozenBrokerDeliversLaterAndGivesNoSignOfLife) {
   Pair pair(12);
   const int64_t before = pair.speaker->last_alive_ns();
-  pair.net.At(pair.net.now_ns() + 10 * kMs, [] {});
+  pair.net.At(pair.net.now_ns() + 10 * kNsPerMs, [] {});
   pair.Run();
-  pair.net.FreezeBroker(pair.net.now_ns() + 500 * kMs);
+  pair.net.FreezeBroker(pair.net.now_ns() + 500 * kNsPerMs);
   pair.speaker->Publish("t", Number(1));
   CHECK_EQUAL(before, pair.speaker->last_alive_ns());
   pair.Run();
-  CHECK_EQUAL(1'000 * kMs + 511 * kMs, pair.ear.heard[0].ns);
+  CHECK_EQUAL(1'000 * kNsPerMs + 511 * kNsPerMs, pair.ear.heard[0].ns);
 }
 
 TEST(LoopbackNet, EventsOfOneTimeHappenInTheOrderTheyWereAskedFor) {
   LoopbackNet net(1, 10);
   std::string order;
-  for (const char c : {'a', 'b', 'c'}) net.At(5'000 * kMs, [&order, c] { order += c; });
-  net.At(4'000 * kMs, [&order] { order += '0'; });
+  for (const char c : {'a', 'b', 'c'}) net.At(5'000 * kNsPerMs, [&order, c] { order += c; });
+  net.At(4'000 * kNsPerMs, [&order] { order += '0'; });
   net.At(1, [&order] { order += '-'; });  // the past is now
   while (net.Step()) {
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/clock.h"
 #include "core/rng.h"
 #include "net/range_set.h"
 
@@ -13,9 +14,6 @@
 
 namespace weft::net {
 namespace {
-
-constexpr int64_t kMs = 1'000'000;
-constexpr int64_t kSecond = 1000 * kMs;
 
 OutgoingSegment Of(int64_t begin, int64_t end, int64_t round = 0) {
   return {.round = round, .range = {begin, end}};
@@ -51,7 +49,7 @@ std::string Transmit(uint64_t seed) {
   for (int step = 0; step < 20'000; ++step) {
     const bool calm = step > 1000;  // the faults end, everything must get there
     if (calm && sender.idle()) break;
-    now += rng.Between(0, calm ? 5 * kSecond : kSecond);
+    now += rng.Between(0, calm ? 5 * kNsPerSecond : kNsPerSecond);
     if (!calm && rng.Between(0, 9) == 0) {
       const int64_t size = rng.Between(1, 60);
       sender.Queue(Of(place, place + size), rng.Between(0, 3));
@@ -151,13 +149,13 @@ TEST(SegmentSender, ANewConnectionThatAllowsLessGetsWhatIsLeftInSmallerParts) {
   sender.SendAllAgain();
   RangeSet received;
   while (!sender.idle()) {
-    const auto sent = TakeAll(sender, kSecond);
+    const auto sent = TakeAll(sender, kNsPerSecond);
     CHECK_FALSE(sent.empty());
     for (const OutgoingSegment& segment : sent) {
       CHECK(BytesOf(segment) <= 32);
       CHECK(segment.sequence != before[0].sequence);
       received.Add(segment.range);
-      CHECK(sender.Acknowledge(segment.sequence, kSecond, kSecond).has_value());
+      CHECK(sender.Acknowledge(segment.sequence, kNsPerSecond, kNsPerSecond).has_value());
     }
   }
   CHECK(received.Covers({0, 40}));
@@ -203,9 +201,9 @@ TEST(SegmentSender, SendsAgainAfterThreeSecondsThenEachTimeAfterTwiceAsLongUpToH
   const uint64_t sequence = sender.Next(0)->sequence;
   int64_t now = 0;
   for (const int64_t wait_s : {3, 6, 12, 24, 30, 30, 30, 30, 30}) {
-    CHECK_EQUAL(now + wait_s * kSecond, sender.next_retry_ns());
-    CHECK_FALSE(sender.Next(now + wait_s * kSecond - 1).has_value());
-    now += wait_s * kSecond;
+    CHECK_EQUAL(now + wait_s * kNsPerSecond, sender.next_retry_ns());
+    CHECK_FALSE(sender.Next(now + wait_s * kNsPerSecond - 1).has_value());
+    now += wait_s * kNsPerSecond;
     CHECK_EQUAL(sequence, sender.Next(now)->sequence);
     CHECK_FALSE(sender.Next(now).has_value());
   }
@@ -224,11 +222,11 @@ TEST(SegmentSender, WaitsFourTimesAsLongAsAnswersTakeAndAtLeastHalfASecond) {
     sender.ForgetAll();
     return after;
   };
-  CHECK_EQUAL(500 * kMs, retry_after(10 * kMs));
-  CHECK_EQUAL(500 * kMs, retry_after(10 * kMs));
-  CHECK_EQUAL(4 * kSecond, retry_after(kSecond));  // believed at once
-  CHECK_EQUAL(4 * (kSecond - 936 * kMs / 64), retry_after(64 * kMs));
-  CHECK_EQUAL(30 * kSecond, retry_after(10 * kSecond));
+  CHECK_EQUAL(500 * kNsPerMs, retry_after(10 * kNsPerMs));
+  CHECK_EQUAL(500 * kNsPerMs, retry_after(10 * kNsPerMs));
+  CHECK_EQUAL(4 * kNsPerSecond, retry_after(kNsPerSecond));  // believed at once
+  CHECK_EQUAL(4 * (kNsPerSecond - 936 * kNsPerMs / 64), retry_after(64 * kNsPerMs));
+  CHECK_EQUAL(30 * kNsPerSecond, retry_after(10 * kNsPerSecond));
 }
 
 // At least as long as since the last copy it took; and until one is sure, patience stays doubled.
@@ -236,24 +234,24 @@ TEST(SegmentSender, AnAnswerThatMayBeToEitherCopyMakesNobodyLessPatient) {
   SegmentSender sender({.window_bytes = 1000, .segment_bytes = 4});
   sender.Queue(Of(0, 1), 0);
   const uint64_t sequence = sender.Next(0)->sequence;
-  CHECK(sender.Next(3 * kSecond).has_value());
-  CHECK(sender.Acknowledge(sequence, 5 * kSecond, 5 * kSecond).has_value());
+  CHECK(sender.Next(3 * kNsPerSecond).has_value());
+  CHECK(sender.Acknowledge(sequence, 5 * kNsPerSecond, 5 * kNsPerSecond).has_value());
   sender.Queue(Of(1, 2), 0);
   CHECK(sender.Next(0).has_value());
-  CHECK_EQUAL(2 * 4 * 2 * kSecond, sender.next_retry_ns());
+  CHECK_EQUAL(2 * 4 * 2 * kNsPerSecond, sender.next_retry_ns());
 }
 
 TEST(SegmentSender, PatienceBeginsWithTheLastAnswerToWhatWasSentBefore) {
   SegmentSender sender({.window_bytes = 1000, .segment_bytes = 4});
   sender.Queue(Of(0, 4), 0);
   std::vector<uint64_t> sent;
-  for (int64_t i = 0; i < 4; ++i) sent.push_back(sender.Next(i * kMs)->sequence);
-  CHECK_EQUAL(3 * kSecond, sender.next_retry_ns());
-  CHECK(sender.Acknowledge(sent[0], 0, kSecond).has_value());
-  CHECK_EQUAL(5 * kSecond, sender.next_retry_ns());  // the usual answer is a second now
-  CHECK(sender.Acknowledge(sent[2], 0, 2 * kSecond + 2 * kMs).has_value());
-  CHECK_EQUAL(kSecond + 8 * kSecond, sender.next_retry_ns());  // the second was overtaken
-  CHECK_EQUAL(sent[1], sender.Next(9 * kSecond)->sequence);
+  for (int64_t i = 0; i < 4; ++i) sent.push_back(sender.Next(i * kNsPerMs)->sequence);
+  CHECK_EQUAL(3 * kNsPerSecond, sender.next_retry_ns());
+  CHECK(sender.Acknowledge(sent[0], 0, kNsPerSecond).has_value());
+  CHECK_EQUAL(5 * kNsPerSecond, sender.next_retry_ns());  // the usual answer is a second now
+  CHECK(sender.Acknowledge(sent[2], 0, 2 * kNsPerSecond + 2 * kNsPerMs).has_value());
+  CHECK_EQUAL(kNsPerSecond + 8 * kNsPerSecond, sender.next_retry_ns());  // the second was overtaken
+  CHECK_EQUAL(sent[1], sender.Next(9 * kNsPerSecond)->sequence);
 }
 
 TEST(SegmentSender, OfManyWithoutAnAnswerOneGoesAgainAtATime) {
@@ -262,8 +260,8 @@ TEST(SegmentSender, OfManyWithoutAnAnswerOneGoesAgainAtATime) {
   const auto sent = TakeAll(sender, 0);
   CHECK_EQUAL(4u, sent.size());
   for (const int64_t at_s : {3, 9, 21, 45}) {
-    CHECK_EQUAL(at_s * kSecond, sender.next_retry_ns());
-    CHECK_EQUAL(1u, TakeAll(sender, at_s * kSecond).size());
+    CHECK_EQUAL(at_s * kNsPerSecond, sender.next_retry_ns());
+    CHECK_EQUAL(1u, TakeAll(sender, at_s * kNsPerSecond).size());
   }
 }
 
@@ -347,7 +345,7 @@ TEST(SegmentSender, TellsWhatWasWaitingWhenTheOneBeforeLeft) {
   sent = TakeAll(sender, 1);
   CHECK_FALSE(sent[0].follows);  // the way may have been idle before it
   for (const int64_t at_s : {4, 100, 200})
-    CHECK_FALSE(sender.Next(at_s * kSecond)->follows);  // again
+    CHECK_FALSE(sender.Next(at_s * kNsPerSecond)->follows);  // again
 }
 
 TEST(SegmentSender, TellsWithTheAnswerWhenItWasLastSent) {
@@ -356,8 +354,9 @@ TEST(SegmentSender, TellsWithTheAnswerWhenItWasLastSent) {
   sender.Queue(Of(4, 8), 0);
   TakeAll(sender, 5);
   LONGLONGS_EQUAL(5, sender.Acknowledge(1, 7, 9)->sent_ns);
-  TakeAll(sender, 4 * kSecond);
-  LONGLONGS_EQUAL(4 * kSecond, sender.Acknowledge(2, 5 * kSecond, 5 * kSecond)->sent_ns);
+  TakeAll(sender, 4 * kNsPerSecond);
+  LONGLONGS_EQUAL(4 * kNsPerSecond,
+                  sender.Acknowledge(2, 5 * kNsPerSecond, 5 * kNsPerSecond)->sent_ns);
 }
 
 // 1 MB/s and 50 ms there and back: 50 KB fill the way, and what is beyond it waits on it.
@@ -370,10 +369,10 @@ TEST(SegmentSender, KeepsAsMuchOnTheWayAsItTakes) {
   int64_t now = 0;
   size_t next = 0;
   int64_t sent_bytes = 0;
-  while (now < 60 * kSecond) {
+  while (now < 60 * kNsPerSecond) {
     while (const auto segment = sender.Next(now)) {
       line_free = std::max(line_free, now) + BytesOf(*segment) * 1000;
-      answers.emplace_back(line_free + 50 * kMs, segment->sequence);
+      answers.emplace_back(line_free + 50 * kNsPerMs, segment->sequence);
       sent_bytes += BytesOf(*segment);
     }
     CHECK(next < answers.size());

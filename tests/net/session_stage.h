@@ -7,17 +7,16 @@
 #include <utility>
 #include <vector>
 
+#include "core/clock.h"
 #include "core/parallel.h"
 #include "net/codec/codec.h"
 #include "net/worker_session.h"
 
 namespace weft::net {
 
-inline constexpr int64_t kMs = 1'000'000;
-
 struct HandClock final : Clock {
   int64_t NowNs() const override { return now; }
-  int64_t now = 1'000 * kMs;
+  int64_t now = 1'000 * kNsPerMs;
 };
 
 struct Paper final : Transport {

@@ -120,7 +120,7 @@ TEST(SeveralServers, WhatIsMostUrgentGoesFirstWhoeverItIsFor) {
     const std::vector<Segment> sent = servers.stage.Said<Segment>();
     if (sent.empty()) break;
     for (const Segment& segment : sent) units.push_back(segment.first_unit);
-    servers.stage.clock.now += kMs;
+    servers.stage.clock.now += kNsPerMs;
     for (const Segment& segment : sent) servers.Answers(segment, servers.stage.clock.now);
   }
   CHECK_EQUAL(10u, units.size());
@@ -155,7 +155,7 @@ TEST(SeveralServers, OneThatDoesNotAnswerDoesNotHoldUpTheOthers) {
       ++of_second;
       servers.Answers(segment, stage.clock.now);
     }
-    stage.clock.now += 100 * kMs;
+    stage.clock.now += 100 * kNsPerMs;
     servers.Hear(0, 1, 0, Heartbeat{});
     stage.session.Tick();
   }
@@ -170,8 +170,10 @@ TEST(SeveralServers, ArrivalsAreByOneClockHoweverLateAnswersAre) {
   const int64_t begin = stage.clock.now;
   const std::vector<Segment> sent = stage.Said<Segment>();
   CHECK_EQUAL(4u, sent.size());
-  const int64_t ahead[] = {-3600'000 * kMs, 86'400'000 * kMs};
-  const auto arrived = [&](size_t i) { return begin + static_cast<int64_t>(10 * (i + 1)) * kMs; };
+  const int64_t ahead[] = {-3600'000 * kNsPerMs, 86'400'000 * kNsPerMs};
+  const auto arrived = [&](size_t i) {
+    return begin + static_cast<int64_t>(10 * (i + 1)) * kNsPerMs;
+  };
   // Each takes 10 ms of the line; the answer comes at once, but from the first server all but one
   // come in a heap at the end.
   std::vector<size_t> late;
@@ -185,7 +187,7 @@ TEST(SeveralServers, ArrivalsAreByOneClockHoweverLateAnswersAre) {
     stage.clock.now = arrived(i);
     servers.Answers(sent[i], arrived(i) + ahead[shard]);
   }
-  stage.clock.now = begin + 500 * kMs;
+  stage.clock.now = begin + 500 * kNsPerMs;
   for (const size_t i : late) servers.Answers(sent[i], arrived(i) + ahead[0]);
   std::vector<Arrival> arrivals;
   stage.session.TakeArrivals(arrivals);
@@ -193,7 +195,8 @@ TEST(SeveralServers, ArrivalsAreByOneClockHoweverLateAnswersAre) {
   CHECK_EQUAL(sent.size(), arrivals.size());
   for (size_t i = 0; i < arrivals.size(); ++i) {
     // Clocks may drift, by less than a ten-thousandth of half a second.
-    LONGS_EQUAL_TEXT(arrived(i) / kMs, (arrivals[i].at_ns + kMs / 2) / kMs, "an arrival");
+    LONGS_EQUAL_TEXT(arrived(i) / kNsPerMs, (arrivals[i].at_ns + kNsPerMs / 2) / kNsPerMs,
+                     "an arrival");
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What goes twice: nothing if nothing is lost, however slow the line is and whatever waits on it,
 // and little besides what is lost.
+#include "core/clock.h"
 #include "net/segment_sender.h"
 
 #include <algorithm>
@@ -13,8 +14,6 @@
 namespace weft::net {
 namespace {
 
-constexpr int64_t kMs = 1'000'000;
-constexpr int64_t kSecond = 1000 * kMs;
 constexpr int64_t kModelBytes = 45 << 20;
 constexpr int64_t kAnswerBytes = 300;
 
@@ -23,7 +22,7 @@ class SlowLink {
  public:
   struct Setting {
     double mbps = 1;
-    int64_t round_trip_ns = 20 * kMs;
+    int64_t round_trip_ns = 20 * kNsPerMs;
     int servers = 1;
     int64_t segment_bytes = 1 << 17;
     int64_t model_bytes = kModelBytes;
@@ -135,7 +134,7 @@ TEST(SlowLink, NothingGoesTwiceIfNothingIsLostNotInTheFirstRoundEither) {
       CHECK_EQUAL(0, done.sent_again);
       CHECK_EQUAL(kModelBytes, done.sent_bytes);
       // The line was never idle, but for the last answer.
-      CHECK(done.took_ns < link.LineNs(kModelBytes) + 200 * kMs);
+      CHECK(done.took_ns < link.LineNs(kModelBytes) + 200 * kNsPerMs);
     }
   }
 }
@@ -161,10 +160,10 @@ TEST(SlowLink, SegmentsThatTakeLongerThanPatienceTeachIt) {
 TEST(SlowLink, AFastLineIsFullFromTheFirstRoundOn) {
   for (const double mbps : {50, 100, 300}) {
     for (const int64_t round_trip_ms : {1, 10, 30}) {
-      SlowLink link({.mbps = mbps, .round_trip_ns = round_trip_ms * kMs});
+      SlowLink link({.mbps = mbps, .round_trip_ns = round_trip_ms * kNsPerMs});
       for (int round = 0; round < 3; ++round) {
         CHECK(link.RunRound().took_ns <
-              link.LineNs(kModelBytes) * 102 / 100 + 2 * round_trip_ms * kMs);
+              link.LineNs(kModelBytes) * 102 / 100 + 2 * round_trip_ms * kNsPerMs);
       }
     }
   }
@@ -172,10 +171,10 @@ TEST(SlowLink, AFastLineIsFullFromTheFirstRoundOn) {
 
 // 3.75 MB fill the way; it takes some round trips to find that out.
 TEST(SlowLink, ALongAndFastLineIsFullAfterSomeRoundTrips) {
-  SlowLink link({.mbps = 300, .round_trip_ns = 100 * kMs});
-  CHECK(link.RunRound().took_ns < link.LineNs(kModelBytes) + 400 * kMs);
+  SlowLink link({.mbps = 300, .round_trip_ns = 100 * kNsPerMs});
+  CHECK(link.RunRound().took_ns < link.LineNs(kModelBytes) + 400 * kNsPerMs);
   for (int round = 1; round < 5; ++round) {
-    CHECK(link.RunRound().took_ns < link.LineNs(kModelBytes) * 110 / 100 + 100 * kMs);
+    CHECK(link.RunRound().took_ns < link.LineNs(kModelBytes) * 110 / 100 + 100 * kNsPerMs);
   }
 }
 
@@ -183,7 +182,8 @@ TEST(SlowLink, ALineThatStandsStillIsNotFilledWithCopies) {
   for (const int64_t still_s : {2, 10, 60}) {
     SlowLink link({.mbps = 5});
     link.RunRound();
-    link.StandStill(link.now_ns() + 20 * kSecond, link.now_ns() + (20 + still_s) * kSecond);
+    link.StandStill(link.now_ns() + 20 * kNsPerSecond,
+                    link.now_ns() + (20 + still_s) * kNsPerSecond);
     const SlowLink::Round done = link.RunRound();
     CHECK(done.sent_again <= 6);
     LONGS_EQUAL(0, link.RunRound().sent_again);
@@ -205,7 +205,7 @@ TEST(SlowLink, OneThatIsLostAmongManyGoesAgainSoonAndAlone) {
   link.is_lost = [&count] { return ++count == 100; };
   const SlowLink::Round done = link.RunRound();
   CHECK_EQUAL(1, done.sent_again);
-  CHECK(done.took_ns < link.LineNs(kModelBytes) + 200 * kMs);  // long before the round's end
+  CHECK(done.took_ns < link.LineNs(kModelBytes) + 200 * kNsPerMs);  // long before the round's end
 }
 
 TEST(SlowLink, EachOfManyThatAreLostGoesAgainOnce) {
@@ -216,7 +216,7 @@ TEST(SlowLink, EachOfManyThatAreLostGoesAgainOnce) {
   link.is_lost = [&] { return ++count % 10 == 0 && ++lost > 0; };
   const SlowLink::Round done = link.RunRound();
   CHECK_EQUAL(lost, done.sent_again);
-  CHECK(done.took_ns < link.LineNs(done.sent_bytes) + 6 * kSecond);
+  CHECK(done.took_ns < link.LineNs(done.sent_bytes) + 6 * kNsPerSecond);
 }
 
 TEST(SlowLink, WhatIsLostBeforeAnythingIsKnownHoldsNobodyUpForLong) {
@@ -225,7 +225,7 @@ TEST(SlowLink, WhatIsLostBeforeAnythingIsKnownHoldsNobodyUpForLong) {
   link.is_lost = [&count] { return ++count <= 5; };  // all that go at first
   const SlowLink::Round done = link.RunRound();
   CHECK_EQUAL(5, done.sent_again);
-  CHECK(done.took_ns < link.LineNs(kModelBytes) + 10 * kSecond);
+  CHECK(done.took_ns < link.LineNs(kModelBytes) + 10 * kNsPerSecond);
 }
 
 // As when the other side reads nothing for a while: in the middle, and at the end, of a round.
@@ -233,15 +233,15 @@ TEST(SlowLink, WhatIsLostInASecondIsThereSoonAfter) {
   for (const int64_t from_ms : {3000, 7400}) {
     SlowLink link({.mbps = 50});
     link.RunRound();
-    const int64_t from_ns = link.now_ns() + from_ms * kMs;
+    const int64_t from_ns = link.now_ns() + from_ms * kNsPerMs;
     int64_t lost = 0;
     link.is_lost = [&] {
-      return link.now_ns() >= from_ns && link.now_ns() < from_ns + kSecond && ++lost > 0;
+      return link.now_ns() >= from_ns && link.now_ns() < from_ns + kNsPerSecond && ++lost > 0;
     };
     const SlowLink::Round done = link.RunRound();
     CHECK(lost > 3);
     CHECK_EQUAL(lost, done.sent_again);
-    CHECK(done.took_ns < link.LineNs(kModelBytes) + 6 * kSecond);
+    CHECK(done.took_ns < link.LineNs(kModelBytes) + 6 * kNsPerSecond);
   }
 }
 

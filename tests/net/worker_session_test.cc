@@ -147,7 +147,7 @@ TEST(WorkerSession, GradientsAreSentAgainUntilTheyAreAcknowledged) {
   CHECK_EQUAL(1u, segments[0].ticket);
   CHECK_EQUAL(0, std::memcmp(segments[0].data.data(), g.data(), 76));
   CHECK_FALSE(stage.session.AllAnswered(attempt));
-  stage.clock.now += 3'000 * kMs;
+  stage.clock.now += 3'000 * kNsPerMs;
   stage.session.Tick();
   const auto again = stage.Said<Segment>();
   CHECK_EQUAL(1u, again.size());
@@ -209,7 +209,7 @@ TEST(WorkerSession, AServerThatStartedAgainIsGreetedAnew) {
   stage.Join();
   stage.epoch = 2;
   stage.Hear({stage.HeaderOf(0), Heartbeat{}});
-  stage.clock.now += 700 * kMs;  // it does not ask more often than that
+  stage.clock.now += 700 * kNsPerMs;  // it does not ask more often than that
   stage.session.Tick();
   CHECK_EQUAL(1u, stage.Said<Hello>().size());
 }
@@ -217,7 +217,7 @@ TEST(WorkerSession, AServerThatStartedAgainIsGreetedAnew) {
 TEST(WorkerSession, ASilentServerIsGreetedAnew) {
   Stage stage;
   stage.Join();
-  stage.clock.now += 3'001 * kMs;
+  stage.clock.now += 3'001 * kNsPerMs;
   stage.session.Tick();
   CHECK_EQUAL(1u, stage.Said<Hello>().size());
 }

@@ -74,9 +74,9 @@ bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
          (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
 }
 
-// A server's memory, and what three workers sent it in a round.
-struct Server {
-  explicit Server(const OptimizerSpec& spec)
+// The server's side, and what three workers sent it in a round.
+struct ServerMemory {
+  explicit ServerMemory(const OptimizerSpec& spec)
       : aggregator(MakeLayout(), kUnits, train::Optimizer::Create(spec).value()),
         current(Draw(0)),
         next(static_cast<size_t>(kFloats), std::numeric_limits<float>::quiet_NaN()),
@@ -122,7 +122,7 @@ OptimizerStep StepAt(int64_t number) { return {number, 0.05 / static_cast<double
 // Three rounds of a server that `move` moves; everything it ends with.
 template <typename Move>
 std::vector<float> Train(const OptimizerSpec& spec, const Move& move) {
-  Server server(spec);
+  ServerMemory server(spec);
   std::vector<float> all;
   for (int64_t number = 1; number <= 3; ++number) {
     server.DrawPushes(number, kWeights.size());
@@ -136,14 +136,14 @@ std::vector<float> Train(const OptimizerSpec& spec, const Move& move) {
 }
 
 std::vector<float> TrainWhole(const OptimizerSpec& spec) {
-  return Train(spec, [](Server& server, const OptimizerStep& step) {
+  return Train(spec, [](ServerMemory& server, const OptimizerStep& step) {
     Serial serial;
     CHECK_TRUE(server.Move(step, {0, kFloats}, kWeights, serial));
   });
 }
 
 // The definition: one float after the other.
-float MeanAt(const Server& server, size_t i, const std::vector<uint32_t>& weights) {
+float MeanAt(const ServerMemory& server, size_t i, const std::vector<uint32_t>& weights) {
   if (weights.size() == 1) return server.pushed[0][i];
   volatile float sum = static_cast<float>(weights[0]) * server.pushed[0][i];
   uint64_t total = weights[0];
@@ -185,7 +185,7 @@ struct AtHome {
   std::vector<float> state;
 };
 
-void CheckMatchesHome(const Server& server, const AtHome& home) {
+void CheckMatchesHome(const ServerMemory& server, const AtHome& home) {
   CHECK_TRUE(SameBits(home.parameters, home.Only(server.next)));
   std::vector<float> state;
   for (int64_t s = 0; s < home.optimizer.state_per_parameter(); ++s) {
@@ -203,7 +203,7 @@ TEST_GROUP(Aggregator){};
 TEST(Aggregator, MeansAreThoseOfPlainLoops) {
   for (const std::vector<uint32_t>& weights :
        {std::vector<uint32_t>{32}, {1, 1}, {32, 7, 33}, {5, 4, 3, 2, 1}, {4'000'000'000u, 3}}) {
-    Server server(Sgd{});
+    ServerMemory server(Sgd{});
     server.DrawPushes(1, weights.size());
     Serial serial;
     CHECK_TRUE(server.Move(StepAt(1), {0, kFloats}, weights, serial));
@@ -215,7 +215,7 @@ TEST(Aggregator, MeansAreThoseOfPlainLoops) {
 }
 
 TEST(Aggregator, TheOrderOfSummandsIsKept) {
-  Server server(Sgd{});
+  ServerMemory server(Sgd{});
   server.DrawPushes(1, 3);
   server.pushed[0][0] = 1e8f;
   server.pushed[1][0] = -1e8f;
@@ -230,7 +230,7 @@ TEST(Aggregator, TheOrderOfSummandsIsKept) {
 
 TEST(Aggregator, StepsAreTheOptimizersFromTheMean) {
   for (const OptimizerSpec& spec : kEachKind) {
-    Server server(spec);
+    ServerMemory server(spec);
     AtHome home(spec);
     Serial serial;
     for (int64_t number = 1; number <= 3; ++number) {
@@ -245,7 +245,7 @@ TEST(Aggregator, StepsAreTheOptimizersFromTheMean) {
 
 TEST(Aggregator, OneWorkersStepsHaveTheBitsOfStepsAtHome) {
   for (const OptimizerSpec& spec : kEachKind) {
-    Server server(spec);
+    ServerMemory server(spec);
     AtHome home(spec);
     ThreadPool pool(3);
     for (int64_t number = 1; number <= 5; ++number) {
@@ -262,7 +262,7 @@ TEST(Aggregator, OneWorkersStepsHaveTheBitsOfStepsAtHome) {
 TEST(Aggregator, StatisticsBecomeTheirWeightedMean) {
   const std::vector<bool> statistics = MakeStatistics();
   LONGS_EQUAL(209, std::count(statistics.begin(), statistics.end(), true));
-  Server server(Sgd{.momentum = 0.9, .weight_decay = 1e-4});
+  ServerMemory server(Sgd{.momentum = 0.9, .weight_decay = 1e-4});
   server.DrawPushes(1, 2);
   for (float& value : server.pushed[0]) value = 4;
   for (float& value : server.pushed[1]) value = 8;
@@ -280,9 +280,10 @@ TEST(Aggregator, AnyNumberOfThreadsGivesTheSameBits) {
     const std::vector<float> expected = TrainWhole(spec);
     for (const int threads : {2, 3, 7}) {
       ThreadPool pool(threads);
-      CHECK_TRUE(SameBits(expected, Train(spec, [&](Server& server, const OptimizerStep& step) {
-                            CHECK_TRUE(server.Move(step, {0, kFloats}, kWeights, pool));
-                          })));
+      CHECK_TRUE(
+          SameBits(expected, Train(spec, [&](ServerMemory& server, const OptimizerStep& step) {
+                     CHECK_TRUE(server.Move(step, {0, kFloats}, kWeights, pool));
+                   })));
     }
   }
 }
@@ -297,22 +298,23 @@ TEST(Aggregator, AnySlicesInAnyOrderGiveTheSameBits) {
       std::sort(borders.begin(), borders.end());
       std::vector<FloatRange> slices;
       for (size_t i = 1; i < borders.size(); ++i) slices.push_back({borders[i - 1], borders[i]});
-      CHECK_TRUE(SameBits(expected, Train(spec, [&](Server& server, const OptimizerStep& step) {
-                            for (size_t i = slices.size(); i > 1; --i) {
-                              const int64_t other = rng.Between(0, static_cast<int64_t>(i) - 1);
-                              std::swap(slices[i - 1], slices[static_cast<size_t>(other)]);
-                            }
-                            ThreadPool pool(2);
-                            for (const FloatRange& slice : slices) {
-                              CHECK_TRUE(server.Move(step, slice, kWeights, pool));
-                            }
-                          })));
+      CHECK_TRUE(
+          SameBits(expected, Train(spec, [&](ServerMemory& server, const OptimizerStep& step) {
+                     for (size_t i = slices.size(); i > 1; --i) {
+                       const int64_t other = rng.Between(0, static_cast<int64_t>(i) - 1);
+                       std::swap(slices[i - 1], slices[static_cast<size_t>(other)]);
+                     }
+                     ThreadPool pool(2);
+                     for (const FloatRange& slice : slices) {
+                       CHECK_TRUE(server.Move(step, slice, kWeights, pool));
+                     }
+                   })));
     }
   }
 }
 
 TEST(Aggregator, TouchesNothingOutsideItsSlice) {
-  Server server(AdamW{});
+  ServerMemory server(AdamW{});
   server.DrawPushes(1, 2);
   Serial serial;
   const FloatRange slice = {4990, 5300};
@@ -330,8 +332,8 @@ TEST(Aggregator, TouchesNothingOutsideItsSlice) {
 
 TEST(Aggregator, RedoFromTheMeanGivesTheSameBits) {
   for (const OptimizerSpec& spec : kEachKind) {
-    Server server(spec);
-    Server redone(spec);
+    ServerMemory server(spec);
+    ServerMemory redone(spec);
     Serial serial;
     ThreadPool pool(2);
     const FloatRange slices[] = {{0, 5001}, {5001, 30000}, {30000, kFloats}};
@@ -360,7 +362,7 @@ TEST(Aggregator, AFloatThatIsNotFiniteIsNoticedAtEveryPlace) {
   const float bad[] = {std::numeric_limits<float>::infinity(),
                        -std::numeric_limits<float>::infinity(),
                        std::numeric_limits<float>::quiet_NaN()};
-  Server server(Sgd{.momentum = 0.9});
+  ServerMemory server(Sgd{.momentum = 0.9});
   server.DrawPushes(1, 2);
   for (int64_t at = 0; at < kFloats; ++at) {
     float& sent = server.pushed[static_cast<size_t>(at % 2)][static_cast<size_t>(at)];
@@ -378,20 +380,20 @@ TEST(Aggregator, OverflowsOnTheWayAreNoticed) {
   Serial serial;
   const float huge = std::numeric_limits<float>::max();
   {
-    Server server(Sgd{});
+    ServerMemory server(Sgd{});
     server.DrawPushes(1, 2);
     server.pushed[0][3] = huge;  // finite, but its product is not
     CHECK_FALSE(server.Move(StepAt(1), {0, 10}, {2, 1}, serial));
   }
   {
-    Server server(Sgd{});
+    ServerMemory server(Sgd{});
     server.DrawPushes(1, 1);
     server.current[3] = -huge;  // the next value is not
     server.pushed[0][3] = huge;
     CHECK_FALSE(server.Move({1, 10.0}, {0, 10}, {1}, serial));
   }
   {
-    Server server(AdamW{});
+    ServerMemory server(AdamW{});
     server.DrawPushes(1, 1);
     server.pushed[0][3] = 1e25f;  // the mean square is not
     CHECK_FALSE(server.Move(StepAt(1), {0, 10}, {1}, serial));

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/clock.h"
 #include "net/loopback/loopback_net.h"
 #include "net/topics.h"
 
@@ -12,9 +13,6 @@
 
 namespace weft::ps {
 namespace {
-
-constexpr int64_t kMs = 1'000'000;
-constexpr int64_t kSecond = 1'000 * kMs;
 
 // What a server behind a claim gets to see.
 struct Seen final : net::TransportEvents {
@@ -78,7 +76,7 @@ TEST_GROUP(JobClaim) {
   }
   void Run(int64_t ns) {
     const int64_t end = net.now_ns() + ns;
-    for (int64_t at = net.now_ns(); at <= end; at += 10 * kMs) net.At(at, [] {});
+    for (int64_t at = net.now_ns(); at <= end; at += 10 * kNsPerMs) net.At(at, [] {});
     while (net.now_ns() < end && net.Step()) {
       for (const auto& server : servers) server->claim->Tick();
     }
@@ -91,25 +89,25 @@ TEST_GROUP(JobClaim) {
 
 TEST(JobClaim, AloneItHasTheJobAfterAMomentAndMeetsTheWorkersThen) {
   Candidate& only = Start(1, 10);
-  Run(100 * kMs);
+  Run(100 * kNsPerMs);
   Talk();
-  Run(100 * kMs);
+  Run(100 * kNsPerMs);
   CHECK_FALSE(only.claim->held());
   LONGS_EQUAL(0, only.seen.connected);
   LONGS_EQUAL(0, only.seen.messages);
-  Run(kSecond);
+  Run(kNsPerSecond);
   CHECK_TRUE(only.claim->held());
   LONGS_EQUAL(1, only.seen.connected);
   Talk();
-  Run(100 * kMs);
+  Run(100 * kNsPerMs);
   LONGS_EQUAL(1, only.seen.messages);
 }
 
 TEST(JobClaim, ASecondOneIsToldWhoHasTheJobAndNeverMeetsTheWorkers) {
   Candidate& first = Start(1, 10);
-  Run(kSecond);
+  Run(kNsPerSecond);
   Candidate& second = Start(99, 20);  // whatever its folder says
-  Run(kSecond);
+  Run(kNsPerSecond);
   CHECK_TRUE(first.claim->held());
   CHECK_TRUE(first.claim->lost().ok());
   CHECK_FALSE(second.claim->held());
@@ -121,7 +119,7 @@ TEST(JobClaim, ASecondOneIsToldWhoHasTheJobAndNeverMeetsTheWorkers) {
 TEST(JobClaim, OfTwoThatStartAtOnceOneHasTheJob) {
   Candidate& first = Start(1, 10);
   Candidate& second = Start(1, 20);
-  Run(2 * kSecond);
+  Run(2 * kNsPerSecond);
   CHECK_FALSE(first.claim->held());
   CHECK_FALSE(first.claim->lost().ok());
   CHECK_TRUE(second.claim->held());
@@ -130,25 +128,25 @@ TEST(JobClaim, OfTwoThatStartAtOnceOneHasTheJob) {
 
 TEST(JobClaim, OfTwoThatServedApartTheLaterEpochStays) {
   Candidate& first = Start(5, 10);
-  Run(kSecond);
+  Run(kNsPerSecond);
   first.wire.endpoint->Cut(true);
   Candidate& second = Start(4, 20);
-  Run(2 * kSecond);
+  Run(2 * kNsPerSecond);
   CHECK_TRUE(first.claim->held() && second.claim->held());
   first.wire.endpoint->Cut(false);
-  net.RestartBroker(10 * kMs);
-  Run(2 * kSecond);
+  net.RestartBroker(10 * kNsPerMs);
+  Run(2 * kNsPerSecond);
   CHECK_TRUE(first.claim->lost().ok());
   CHECK_FALSE(second.claim->lost().ok());
 }
 
 TEST(JobClaim, SentAwayByItsDoubleTheNewcomerGivesWayAndTheOldOneStays) {
   Candidate& server = Start(1, 10);
-  Run(kSecond);
+  Run(kNsPerSecond);
   server.claim->Disconnected(Status::Unavailable("the network was down"));
   CHECK_TRUE(server.claim->lost().ok());
   server.claim->Connected({.payload_bytes = 1 << 20});
-  Run(20 * kSecond);
+  Run(20 * kNsPerSecond);
   server.claim->Disconnected(Status::Taken("sent away"));
   CHECK_TRUE(server.claim->lost().ok());
 
@@ -160,7 +158,7 @@ TEST(JobClaim, SentAwayByItsDoubleTheNewcomerGivesWayAndTheOldOneStays) {
 TEST(JobClaim, HungUpOnTwiceWhereThereIsOnePlaceTheNewcomerGivesWay) {
   const Status hung_up = Status::Unavailable("closed the connection");
   Candidate& newcomer = Start(1, 20, /*one_place=*/true);
-  Run(kSecond);  // where there is more than one place it would have the job by now
+  Run(kNsPerSecond);  // where there is more than one place it would have the job by now
   CHECK_FALSE(newcomer.claim->held());
   newcomer.claim->Disconnected(hung_up);
   newcomer.claim->Disconnected(hung_up);  // an attempt that failed says nothing
@@ -172,7 +170,7 @@ TEST(JobClaim, HungUpOnTwiceWhereThereIsOnePlaceTheNewcomerGivesWay) {
 
 TEST(JobClaim, WhoHasTheJobKeepsItHoweverOftenTheBrokerHangsUp) {
   Candidate& server = Start(1, 20, /*one_place=*/true);
-  Run(3 * kSecond);
+  Run(3 * kNsPerSecond);
   CHECK_TRUE(server.claim->held());
   for (int i = 0; i < 5; ++i) {
     server.claim->Disconnected(Status::Unavailable("closed the connection"));

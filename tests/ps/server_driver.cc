@@ -155,7 +155,7 @@ std::vector<float> ServerDriver::values() const { return CopyOf(server_->values(
 
 void ServerDriver::Pass(int64_t ns) {
   for (const int64_t end = clock.now + ns; clock.now < end;) {
-    clock.now = std::min(end, clock.now + 100 * kMs);
+    clock.now = std::min(end, clock.now + 100 * kNsPerMs);
     server_->Tick();
   }
 }

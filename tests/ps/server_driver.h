@@ -62,7 +62,6 @@ class MemoryKeeper final : public Keeper {
 
 class ServerDriver {
  public:
-  static constexpr int64_t kMs = 1'000'000;
   static constexpr int64_t kFloats = 19;
 
   // What most tests want: five rounds, one slice, begins with one worker.

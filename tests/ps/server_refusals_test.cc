@@ -424,14 +424,14 @@ TEST(ServerQuarantine, AFloodIsNotReadBeyondWhatARoundNeedsAndHoldsUpNobody) {
   driver.Push("good", 0);
   CHECK_EQUAL(0, driver.server().round());
   for (int tenths = 0; tenths < 40; ++tenths) {
-    driver.Pass(100 * ServerDriver::kMs);
+    driver.Pass(100 * kNsPerMs);
     driver.Say("good", Lane::kControl, {driver.HeaderOf("good", 0), net::Heartbeat{}});
     driver.PushSegment("evil", 0, segment);
   }
   CHECK_EQUAL(1, driver.server().round());
   CHECK(SameBits(GoodAlone(), driver.values()));
   // When it has calmed down it can come back.
-  driver.Pass(10'000 * ServerDriver::kMs);
+  driver.Pass(10'000 * kNsPerMs);
   CHECK_EQUAL(1, driver.Join("evil", 2));
 }
 

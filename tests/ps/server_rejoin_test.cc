@@ -8,8 +8,6 @@
 namespace weft::ps {
 namespace {
 
-constexpr int64_t kMs = ServerDriver::kMs;
-
 // Acknowledges what it was sent, and wants the next version in two parts.
 void Take(ServerDriver& driver, const std::string& worker, int64_t round, uint64_t incarnation) {
   net::Ack ack;
@@ -45,7 +43,7 @@ TEST(ServerRejoin, WhoHasToComputeTheLastRoundAnewSeesNothingOfTheVersionAfterIt
   ServerDriver driver(setting);
   driver.Join("w1");
   for (int64_t round = 0; round < 4; ++round) driver.Push("w1", round);
-  driver.Pass(100 * kMs);
+  driver.Pass(100 * kNsPerMs);
   CHECK_EQUAL(4, driver.server().round());
 
   driver.keeper.slow = true;
@@ -57,12 +55,12 @@ TEST(ServerRejoin, WhoHasToComputeTheLastRoundAnewSeesNothingOfTheVersionAfterIt
   CHECK_EQUAL(4, driver.Join("w1", 2));
   Take(driver, "w1", 4, 2);
   driver.keeper.slow = false;
-  driver.Pass(100 * kMs);
+  driver.Pass(100 * kNsPerMs);
   const int too_early = SegmentsOfRound(driver, "w1", 5);
   CHECK_EQUAL(0, too_early);
 
   driver.Push("w1", 4, 2);
-  driver.Pass(100 * kMs);
+  driver.Pass(100 * kNsPerMs);
   CHECK(driver.server().finished());
   CHECK(SegmentsOfRound(driver, "w1", 5) > 0);
 }

@@ -9,6 +9,7 @@
 #include <map>
 #include <string>
 
+#include "core/clock.h"
 #include "core/rng.h"
 #include "net/codec/codec.h"
 #include "tests/ps/server_driver.h"
@@ -19,9 +20,6 @@ namespace weft::ps {
 namespace {
 
 using net::Reason;
-
-constexpr int64_t kMs = ServerDriver::kMs;
-constexpr int64_t kSecond = 1000 * kMs;
 
 ServerSetting With(int workers, int quorum) {
   ServerSetting setting = ServerDriver::Usual();
@@ -244,7 +242,7 @@ TEST(ServerRounds, TheJobEndsAfterItsRoundsAndSaysSo) {
                   net::Ack{.ticket = segment.ticket, .sequences = {segment.sequence}}});
       ++acks;
     }
-    driver.Pass(100 * kMs);
+    driver.Pass(100 * kNsPerMs);
   }
   CHECK(acks > 0);
   CHECK(driver.server().done());
@@ -272,7 +270,7 @@ TEST(ServerRounds, ASlowLinkIsWaitedForAsLongAsItTakesSomethingOfTheLastVersion)
   const auto seconds = [&](int count) {
     for (int i = 0; i < count; ++i) {
       driver.Say("w1", net::Lane::kControl, {driver.HeaderOf("w1", 5), net::Heartbeat{}});
-      driver.Pass(kSecond);
+      driver.Pass(kNsPerSecond);
     }
   };
   for (const net::Segment& segment : last) {
@@ -292,7 +290,7 @@ TEST(ServerRounds, WhoTakesNothingOfTheLastVersionDoesNotKeepTheServer) {
   for (int64_t round = 0; round < 5; ++round) driver.Push("w1", round);
   for (int i = 0; i < 12; ++i) {
     driver.Say("w1", net::Lane::kControl, {driver.HeaderOf("w1", 5), net::Heartbeat{}});
-    driver.Pass(kSecond);
+    driver.Pass(kNsPerSecond);
   }
   CHECK(driver.server().done());
 }
@@ -317,10 +315,10 @@ TEST(ServerTime, WithoutABrokerItSleepsWhateverIsUnanswered) {
   driver.Join("w1");
   CHECK_FALSE(driver.HeardOf<net::Segment>("w1").empty());
   driver.server().Disconnected(Status::Unavailable("it went away"));
-  CheckSleeps(driver, 60 * kSecond);
+  CheckSleeps(driver, 60 * kNsPerSecond);
   driver.server().Connected({.payload_bytes = 1 << 20});
   CHECK_FALSE(driver.HeardOf<net::Segment>("w1").empty());  // again
-  CheckSleeps(driver, 60 * kSecond);
+  CheckSleeps(driver, 60 * kNsPerSecond);
 }
 
 TEST(ServerTime, ForAWorkerThatIsNotListenedToAnyMoreNothingIsDue) {
@@ -332,7 +330,7 @@ TEST(ServerTime, ForAWorkerThatIsNotListenedToAnyMoreNothingIsDue) {
   const std::vector<std::byte> noise(50, std::byte{1});
   for (int i = 0; i < 100; ++i) driver.SayBytes("weft/job/evil/push", noise);
   driver.ForgetHeard();
-  CheckSleeps(driver, 60 * kSecond);
+  CheckSleeps(driver, 60 * kNsPerSecond);
   CHECK(driver.HeardOf<net::Segment>("evil").empty());
 }
 
@@ -436,7 +434,7 @@ TEST(ServerMembers, TheFirstRoundBeginsWhenAllAreThere) {
   ServerDriver driver(With(2, 1));
   driver.Join("w1");
   driver.Push("w1", 0);
-  driver.Pass(kSecond);
+  driver.Pass(kNsPerSecond);
   CHECK_EQUAL(0, driver.server().round());
   driver.Join("w2");
   driver.Push("w2", 0);
@@ -477,7 +475,7 @@ TEST(ServerMembers, ARoundDoesNotWaitForWhoHasLeft) {
     if (silently) {
       for (int i = 0; i < 40; ++i) {
         driver.Say("w1", net::Lane::kControl, {driver.HeaderOf("w1", 0), net::Heartbeat{}});
-        driver.Pass(100 * kMs);
+        driver.Pass(100 * kNsPerMs);
       }
     } else {
       driver.Leave("w2");
@@ -558,11 +556,11 @@ TEST(ServerMembers, ALateSegmentUnderAnOlderTicketIsNotTaken) {
 
 TEST(ServerMembers, TheDeadlineClosesARoundWithoutTheLate) {
   ServerSetting setting = With(3, 2);
-  setting.round_deadline_ns = 2 * kSecond;
+  setting.round_deadline_ns = 2 * kNsPerSecond;
   ServerDriver driver(setting);
   for (const char* worker : {"w1", "w2", "w3"}) driver.Join(worker);
   driver.Push("w1", 0);
-  driver.Pass(2100 * kMs);
+  driver.Pass(2100 * kNsPerMs);
   CHECK_EQUAL(0, driver.server().round());  // one is below the quorum
   driver.Push("w3", 0);
   CHECK_EQUAL(1, driver.server().round());
@@ -583,14 +581,14 @@ TEST(ServerMembers, TheDeadlineClosesARoundWithoutTheLate) {
 
 TEST(ServerMembers, WithinTheDeadlineARoundWaitsForEverybody) {
   ServerSetting setting = With(2, 1);
-  setting.round_deadline_ns = 2 * kSecond;
+  setting.round_deadline_ns = 2 * kNsPerSecond;
   ServerDriver driver(setting);
   driver.Join("w1");
   driver.Join("w2");
   driver.Push("w1", 0);
-  driver.Pass(1900 * kMs);
+  driver.Pass(1900 * kNsPerMs);
   CHECK_EQUAL(0, driver.server().round());
-  driver.Pass(200 * kMs);
+  driver.Pass(200 * kNsPerMs);
   CHECK_EQUAL(1, driver.server().round());
 }
 
@@ -632,7 +630,7 @@ TEST(ServerMembers, AMemberWhoAsksAnewMayTakeItsTime) {
   const uint64_t ticket = driver.HeardOf<net::Welcome>("w1").back().ticket;
   for (int i = 0; i < 40; ++i) {
     driver.Say("w1", net::Lane::kControl, {driver.HeaderOf("w1", 0), net::Heartbeat{}});
-    driver.Pass(100 * kMs);
+    driver.Pass(100 * kNsPerMs);
   }
   driver.Hello("w2");
   driver.ForgetHeard();
@@ -654,7 +652,7 @@ TEST(ServerMembers, WhoAskedAndWasNeverHeardOfAgainHoldsNoPlaceForEver) {
   CHECK_EQUAL(1u, driver.HeardOf<net::Refuse>("w3").size());
   for (int i = 0; i < 40; ++i) {
     driver.Say("w1", net::Lane::kControl, {driver.HeaderOf("w1", 0), net::Heartbeat{}});
-    driver.Pass(100 * kMs);
+    driver.Pass(100 * kNsPerMs);
   }
   CHECK(driver.Join("w3") >= 0);
   CHECK_EQUAL(2u, driver.server().status().workers.size());
@@ -710,7 +708,7 @@ TEST(ServerKeeping, ACheckpointStandsForEverythingBeforeIt) {
     driver.Push("w1", round);
     versions.push_back(driver.values());
   }
-  driver.Pass(kSecond);
+  driver.Pass(kNsPerSecond);
   CHECK_EQUAL(4u, driver.keeper.states.size());
   for (const MemoryKeeper::State& state : driver.keeper.states) {
     CHECK(SameBits(versions[static_cast<size_t>(state.round)], state.values));
@@ -740,12 +738,12 @@ TEST(ServerKeeping, AFullDiskDoesNotStopTheTraining) {
   ServerDriver driver(setting);
   driver.Join("w1");
   driver.Push("w1", 0);
-  driver.Pass(100 * kMs);
+  driver.Pass(100 * kNsPerMs);
   const size_t states = driver.keeper.states.size();
   driver.keeper.full = true;
   for (int64_t round = 1; round < 10; ++round) {
     driver.Push("w1", round);
-    driver.Pass(200 * kMs);
+    driver.Pass(200 * kNsPerMs);
   }
   CHECK_EQUAL(10, driver.server().round());
   CHECK_EQUAL(states, driver.keeper.states.size());
@@ -757,7 +755,7 @@ TEST(ServerKeeping, AFullDiskDoesNotStopTheTraining) {
   driver.keeper.full = false;
   for (int64_t round = 10; round < 40; ++round) {
     driver.Push("w1", round);
-    driver.Pass(200 * kMs);
+    driver.Pass(200 * kNsPerMs);
   }
   CHECK(driver.server().status().disk_problem.empty());
   CHECK_EQUAL(1, driver.log.Count("kept again"));
@@ -770,12 +768,12 @@ TEST(ServerKeeping, TheLastVersionIsSentOnlyOnceItIsKept) {
   ServerDriver driver;
   driver.Join("w1");
   for (int64_t round = 0; round < 4; ++round) driver.Push("w1", round);
-  driver.Pass(100 * kMs);
+  driver.Pass(100 * kNsPerMs);
   CHECK_EQUAL(4, driver.server().round());
   driver.keeper.full = true;
   driver.ForgetHeard();
   driver.Push("w1", 4);
-  driver.Pass(kSecond);
+  driver.Pass(kNsPerSecond);
   CHECK_EQUAL(4, driver.server().round());
   for (const net::Message& message : driver.Heard("w1")) {
     CHECK_FALSE(std::holds_alternative<net::Segment>(message.body) && message.header.round == 5);
@@ -783,7 +781,7 @@ TEST(ServerKeeping, TheLastVersionIsSentOnlyOnceItIsKept) {
   driver.keeper.full = false;
   for (int i = 0; i < 60; ++i) {
     driver.Say("w1", net::Lane::kControl, {driver.HeaderOf("w1", 4), net::Heartbeat{}});
-    driver.Pass(100 * kMs);
+    driver.Pass(100 * kNsPerMs);
   }
   CHECK(driver.server().finished());
   CHECK_EQUAL(5, driver.keeper.states.back().round);
@@ -799,7 +797,7 @@ TEST(ServerKeeping, ASlowDiskHoldsTheNextRoundBackButLosesNothing) {
   CHECK_EQUAL(1, driver.server().round());
   CHECK(driver.server().status().waits_for_disk);
   driver.keeper.slow = false;
-  driver.Pass(100 * kMs);
+  driver.Pass(100 * kNsPerMs);
   CHECK_EQUAL(2, driver.server().round());
 }
 
@@ -809,16 +807,16 @@ TEST(ServerKeeping, WhatADiskHoldsBackIsCountedAndWhatItDoesMeanwhileIsNot) {
   driver.keeper.slow = true;
   driver.Push("w1", 0);
   // The worker computes: that round 0 is not on the disk yet holds up nobody.
-  driver.Pass(300 * kMs);
+  driver.Pass(300 * kNsPerMs);
   LONGLONGS_EQUAL(0, driver.server().status().disk_wait_ns);
   driver.Push("w1", 1);
-  driver.Pass(500 * kMs);
-  LONGLONGS_EQUAL(500 * kMs, driver.server().status().disk_wait_ns);
+  driver.Pass(500 * kNsPerMs);
+  LONGLONGS_EQUAL(500 * kNsPerMs, driver.server().status().disk_wait_ns);
   driver.keeper.slow = false;
-  driver.Pass(100 * kMs);  // it is seen to be done after the time in which it was awaited
+  driver.Pass(100 * kNsPerMs);  // it is seen to be done after the time in which it was awaited
   CHECK_EQUAL(2, driver.server().round());
-  driver.Pass(300 * kMs);
-  LONGLONGS_EQUAL(600 * kMs, driver.server().status().disk_wait_ns);
+  driver.Pass(300 * kNsPerMs);
+  LONGLONGS_EQUAL(600 * kNsPerMs, driver.server().status().disk_wait_ns);
 }
 
 TEST(ServerKeeping, OneServerOfSeveralWaitsForTheDiskWithEverySlice) {
@@ -826,12 +824,12 @@ TEST(ServerKeeping, OneServerOfSeveralWaitsForTheDiskWithEverySlice) {
   setting.shards = 2;
   ServerDriver driver(setting);
   driver.Join("w1");
-  driver.Pass(100 * kMs);
+  driver.Pass(100 * kNsPerMs);
   driver.keeper.slow = true;
   driver.Push("w1", 0);
-  driver.Pass(200 * kMs);
+  driver.Pass(200 * kNsPerMs);
   CHECK_EQUAL(0, driver.server().round());
-  LONGLONGS_EQUAL(200 * kMs, driver.server().status().disk_wait_ns);
+  LONGLONGS_EQUAL(200 * kNsPerMs, driver.server().status().disk_wait_ns);
 }
 
 }  // namespace weft::ps

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cloud_ps/server.h"
+#include "core/clock.h"
 #include "core/rng.h"
 #include "net/codec/codec.h"
 #include "net/loopback/loopback_net.h"
@@ -22,10 +23,8 @@ namespace {
 
 using net::FloatRange;
 
-constexpr int64_t kMs = 1'000'000;
-constexpr int64_t kSecond = 1000 * kMs;
-constexpr int64_t kFaultsEnd = 40 * kSecond;
-constexpr int64_t kEnd = 400 * kSecond;
+constexpr int64_t kFaultsEnd = 40 * kNsPerSecond;
+constexpr int64_t kEnd = 400 * kNsPerSecond;
 constexpr int64_t kMostEvents = 400'000;
 
 class SilentSink final : public LogSink {
@@ -50,7 +49,7 @@ struct Job {
     rounds = rng.Between(2, 5);
     strict = rng.Between(0, 2) != 0 || workers == 1;
     quorum = strict ? workers : static_cast<int>(rng.Between(1, workers - 1));
-    deadline_ns = strict ? 0 : rng.Between(1, 5) * kSecond;
+    deadline_ns = strict ? 0 : rng.Between(1, 5) * kNsPerSecond;
     slice_floats = rng.Between(0, 1) == 0 ? 0 : rng.Between(5, 60);
     segment_bytes = 4 * rng.Between(4, 64);
     window_bytes = segment_bytes * rng.Between(1, 6);
@@ -373,7 +372,7 @@ class MemoryKeeper final : public Keeper {
  private:
   void Later(std::function<void()> what) {
     waiting_.push_back(std::move(what));
-    net_.At(net_.now_ns() + rng_.Between(1, 50) * kMs, [this, alive = std::weak_ptr(alive_)] {
+    net_.At(net_.now_ns() + rng_.Between(1, 50) * kNsPerMs, [this, alive = std::weak_ptr(alive_)] {
       if (alive.expired() || waiting_.empty()) return;
       waiting_.front()();  // in order, whatever the delay
       waiting_.pop_front();
@@ -576,7 +575,7 @@ class Simulation {
     node.keeper->Crash();
     node.server.reset();
     node.keeper.reset();
-    net_.At(net_.now_ns() + rng_.Between(1, 4000) * kMs, [this, shard] {
+    net_.At(net_.now_ns() + rng_.Between(1, 4000) * kNsPerMs, [this, shard] {
       if (!servers_[static_cast<size_t>(shard)]->server) StartServer(shard);
     });
   }
@@ -596,7 +595,7 @@ class Simulation {
     if (node.server->done() && !node.finished) {
       node.finished = true;
       // It lingers for those who did not hear, then goes home.
-      net_.At(net_.now_ns() + 60 * kSecond, [this, &node] {
+      net_.At(net_.now_ns() + 60 * kNsPerSecond, [this, &node] {
         if (node.server && Ended()) node.endpoint->Disconnect(false);
       });
     }
@@ -647,7 +646,7 @@ class Simulation {
     ++node.life;
     node.endpoint.reset();
     node.session.reset();
-    net_.At(net_.now_ns() + rng_.Between(1, 3000) * kMs, [this, w] {
+    net_.At(net_.now_ns() + rng_.Between(1, 3000) * kNsPerMs, [this, w] {
       if (!workers_[static_cast<size_t>(w)]->session) StartWorker(w);
     });
   }
@@ -714,7 +713,7 @@ class Simulation {
   }
 
   void Backward(WorkerNode& node) {
-    net_.At(net_.now_ns() + rng_.Between(1, 60) * kMs, [this, &node, life = node.life] {
+    net_.At(net_.now_ns() + rng_.Between(1, 60) * kNsPerMs, [this, &node, life = node.life] {
       if (node.life != life || !node.session) return;
       const auto part = [&](FloatRange range) {
         return std::span<const float>(node.gradients)
@@ -746,13 +745,15 @@ class Simulation {
     faults.lose = maybe(0.3);
     faults.twice = maybe(0.3);
     faults.damage = maybe(0.01);
-    faults.least_delay_ns = kMs;
-    faults.most_delay_ns = rng_.Between(0, 1) == 0 ? 2 * kMs : rng_.Between(2, 1500) * kMs;
+    faults.least_delay_ns = kNsPerMs;
+    faults.most_delay_ns =
+        rng_.Between(0, 1) == 0 ? 2 * kNsPerMs : rng_.Between(2, 1500) * kNsPerMs;
     if (rng_.Between(0, 3) == 0) faults.queue_limit = static_cast<size_t>(rng_.Between(2, 20));
     net_.SetFaults(faults);
     const int64_t count = rng_.Between(0, 12);
     for (int64_t i = 0; i < count; ++i) {
-      net_.At(net_.now_ns() + rng_.Between(0, kFaultsEnd / kMs) * kMs, [this] { OneFault(); });
+      net_.At(net_.now_ns() + rng_.Between(0, kFaultsEnd / kNsPerMs) * kNsPerMs,
+              [this] { OneFault(); });
     }
     net_.At(kFaultsEnd, [this] {
       net_.SetFaults({});
@@ -772,20 +773,20 @@ class Simulation {
       case 1:
         return CrashWorker(worker);
       case 2:
-        return net_.RestartBroker(rng_.Between(1, 3000) * kMs);
+        return net_.RestartBroker(rng_.Between(1, 3000) * kNsPerMs);
       case 3:
-        return net_.FreezeBroker(net_.now_ns() + rng_.Between(1, 15000) * kMs);
+        return net_.FreezeBroker(net_.now_ns() + rng_.Between(1, 15000) * kNsPerMs);
       case 4: {  // a link that is dead and does not say so
         if (!node.endpoint) return;
         node.endpoint->Cut(true);
-        net_.At(net_.now_ns() + rng_.Between(1, 8000) * kMs, [&node, life = node.life] {
+        net_.At(net_.now_ns() + rng_.Between(1, 8000) * kNsPerMs, [&node, life = node.life] {
           if (node.life == life && node.endpoint) node.endpoint->Cut(false);
         });
         return;
       }
       case 5: {
         server.disk.full = true;
-        net_.At(net_.now_ns() + rng_.Between(1, 8000) * kMs,
+        net_.At(net_.now_ns() + rng_.Between(1, 8000) * kNsPerMs,
                 [&server] { server.disk.full = false; });
         return;
       }
@@ -874,7 +875,7 @@ class Simulation {
   template <typename Node, typename What>
   void Schedule(Node& node, int64_t ns, What what) {
     if (ns == INT64_MAX) return;
-    ns = std::max(ns, net_.now_ns() + kMs);
+    ns = std::max(ns, net_.now_ns() + kNsPerMs);
     if (node.tick_ns > net_.now_ns() && node.tick_ns <= ns) return;
     node.tick_ns = ns;
     net_.At(ns, [&node, ns, what] {

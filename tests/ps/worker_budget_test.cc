@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cloud_ps/worker_budget.h"
+#include "core/clock.h"
 
 #include <string>
 
@@ -8,7 +9,6 @@
 namespace weft::ps {
 namespace {
 
-constexpr int64_t kSecond = 1'000'000'000;
 using Verdict = WorkerBudget::Verdict;
 
 }  // namespace
@@ -34,15 +34,15 @@ TEST(WorkerBudget, ReadsSoManyMessages) {
 }
 
 TEST(WorkerBudget, InARoundThatLastsReadsAgainAfterTenSeconds) {
-  CHECK_FALSE(Reads("a", 1001, 0, 5 * kSecond));
-  CHECK_FALSE(Reads("a", 1, 0, 15 * kSecond - 1));
-  CHECK_TRUE(Reads("a", 1, 0, 15 * kSecond));
+  CHECK_FALSE(Reads("a", 1001, 0, 5 * kNsPerSecond));
+  CHECK_FALSE(Reads("a", 1, 0, 15 * kNsPerSecond - 1));
+  CHECK_TRUE(Reads("a", 1, 0, 15 * kNsPerSecond));
 }
 
 TEST(WorkerBudget, TellsPeopleOnceInTenSecondsHoweverManyRounds) {
   int told = 0;
   for (int round = 0; round < 100; ++round) {  // 25 seconds
-    told += budget.Take("a", 2000, round, round * kSecond / 4) == Verdict::kTellTooMuch;
+    told += budget.Take("a", 2000, round, round * kNsPerSecond / 4) == Verdict::kTellTooMuch;
   }
   CHECK_EQUAL(3, told);
 }

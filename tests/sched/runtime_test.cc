@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/clock.h"
 #include "core/rng.h"
 #include "sched/baselines.h"
 #include "sched/runtime/link_fit.h"
@@ -18,7 +19,6 @@ namespace weft::sched {
 namespace {
 
 constexpr int64_t kUs = 1000;
-constexpr int64_t kMs = 1'000'000;
 
 // Segments of these sizes, one right behind the other, over a line of 12.5 MB/s (80 ns a byte) with
 // 300 us for each. `noticed(time)` is when the receiver takes notice.
@@ -50,13 +50,14 @@ void CheckWithin(double expected, double actual, double share) {
 }
 
 CostProfile SomeProfile() {
-  CostProfile profile{.pull_overhead_ns = 5 * kMs, .push_overhead_ns = 5 * kMs, .latency_ns = kMs};
+  CostProfile profile{
+      .pull_overhead_ns = 5 * kNsPerMs, .push_overhead_ns = 5 * kNsPerMs, .latency_ns = kNsPerMs};
   for (int u = 0; u < 6; ++u) {
     const int64_t bytes = 40'000 * (u + 1);
     profile.units.push_back({.name = "u" + std::to_string(u),
                              .bytes = bytes,
-                             .forward_ns = (7 - u) * kMs,
-                             .backward_ns = 2 * (7 - u) * kMs,
+                             .forward_ns = (7 - u) * kNsPerMs,
+                             .backward_ns = 2 * (7 - u) * kNsPerMs,
                              .pull_ns = 80 * bytes,
                              .push_ns = 80 * bytes});
   }
@@ -144,7 +145,8 @@ TEST(LinkFit, TellsTheFixedCostFromTheRate) {
 // A thread that wakes every few milliseconds notices several arrivals at once.
 TEST(LinkFit, AReceiverThatNoticesLateDoesNotMatterMuch) {
   const std::vector<int64_t> sizes = ManySizes(800);
-  const auto cost = FitOf(sizes, [](int64_t t) { return t / (4 * kMs) * (4 * kMs); }).Fit();
+  const auto cost =
+      FitOf(sizes, [](int64_t t) { return t / (4 * kNsPerMs) * (4 * kNsPerMs); }).Fit();
   int64_t expected = 0;
   int64_t fitted = 0;
   for (const int64_t bytes : sizes) {
@@ -158,7 +160,7 @@ TEST(LinkFit, AReconnectDoesNotMatter) {
   int64_t lost = 0;
   Rng rng(3);
   const auto cost = FitOf(ManySizes(300), [&](int64_t t) {
-                      if (rng.Between(0, 60) == 0) lost += 3'000 * kMs;
+                      if (rng.Between(0, 60) == 0) lost += 3'000 * kNsPerMs;
                       return t + lost;
                     }).Fit();
   CheckWithin(300 * kUs, static_cast<double>(cost->overhead_ns), 0.2);
@@ -225,7 +227,7 @@ TEST(LinkFit, TellsTheFixedCostFromTheRateOfThousandsOfSegments) {
 TEST(LinkFit, AReconnectInALongRoundDoesNotMatter) {
   int64_t segments = 0;
   const auto cost = FitOf(std::vector<int64_t>(4400, 131'072), [&](int64_t t) {
-                      return t + (++segments > 1000 ? 9'000 * kMs : 0);
+                      return t + (++segments > 1000 ? 9'000 * kNsPerMs : 0);
                     }).Fit();
   CheckWithin(300 * kUs + 80 * 131'072, static_cast<double>(cost->Of(131'072)), 0.005);
 }
@@ -243,7 +245,7 @@ TEST(Profiler, EachUnitPaysForItsMessagesAndSmallOnesTogetherForTheirs) {
       profiler.Add({.up = up, .bytes = bytes, .at_ns = now, .follows = true});
     }
   }
-  profiler.EndRound(std::vector<Nanos>(6, kMs), std::vector<Nanos>(6, kMs), 0);
+  profiler.EndRound(std::vector<Nanos>(6, kNsPerMs), std::vector<Nanos>(6, kNsPerMs), 0);
   const CostProfile profile = *profiler.Profile();
   const Nanos more = profile.push_overhead_ns;
   CheckWithin(300 * kUs, static_cast<double>(more), 0.02);
@@ -356,7 +358,7 @@ TEST(TransferScheduler, WhatItPredictsOfWeaveIsWhatHappens) {
 TEST(TransferScheduler, WhatARoundWasPredictedToTakeWasKnownBeforeItBegan) {
   Device device(Strategy::kDynacomm, 3);
   for (int round = 0; round < 20; ++round) {
-    if (round == 10) device.link.cost = {8 * kMs, 130};
+    if (round == 10) device.link.cost = {8 * kNsPerMs, 130};
     const std::optional<CostProfile> profile = device.scheduler.profile();
     const Nanos expected = profile ? IterationNs(*profile, device.scheduler.plan()) : 0;
     const Nanos bound = profile ? IterationBound(*profile) : 0;
@@ -380,7 +382,7 @@ TEST(TransferScheduler, WeavesPlanIsPricedAnewWhenTheLinkChangesALittle) {
   device.Rounds(20);
   device.Until(priced);
   const Nanos before = device.scheduler.report().predicted_ns;
-  device.link.cost = {5 * kMs, 86};  // less than a tenth: no reason for another plan
+  device.link.cost = {5 * kNsPerMs, 86};  // less than a tenth: no reason for another plan
   device.Rounds(5);
   device.Until(priced);
   CHECK(device.scheduler.report().predicted_ns > before + before / 100);
@@ -410,11 +412,11 @@ TEST(TransferScheduler, PlansAnewWhenTheLinkChanges) {
   const int plans = device.link.plans;
   device.Rounds(20);
   CHECK_EQUAL(plans, device.link.plans);  // nothing has changed
-  device.link.cost = {20 * kMs, 160};
+  device.link.cost = {20 * kNsPerMs, 160};
   device.Rounds(12);
   CHECK(device.link.plans > plans);
   CostProfile slower = SomeProfile();
-  slower.pull_overhead_ns = slower.push_overhead_ns = 20 * kMs;
+  slower.pull_overhead_ns = slower.push_overhead_ns = 20 * kNsPerMs;
   for (UnitCost& unit : slower.units) unit.pull_ns = unit.push_ns = 160 * unit.bytes;
   const Nanos best = PlanIteration(Strategy::kDynacomm, slower)->iteration_ns;
   CheckWithin(static_cast<double>(best), static_cast<double>(device.scheduler.report().total_ns),

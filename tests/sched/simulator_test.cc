@@ -43,15 +43,6 @@ Cuts RandomCuts(Rng& rng, int length) {
   return cuts;
 }
 
-Setting EdgeSetting(int mbps) {
-  return {.batch = 32,
-          .gflops = 150,
-          .backward_ratio = 2,
-          .bytes_per_s = mbps * int64_t{125'000},
-          .overhead_ns = 5'000'000,
-          .rtt_ns = 10'000'000};
-}
-
 }  // namespace
 
 TEST_GROUP(Simulator){};

@@ -13,15 +13,6 @@
 namespace weft::sched {
 namespace {
 
-Setting EdgeSetting(int mbps) {
-  return {.batch = 32,
-          .gflops = 150,
-          .backward_ratio = 2,
-          .bytes_per_s = mbps * int64_t{125'000},
-          .overhead_ns = 5'000'000,
-          .rtt_ns = 10'000'000};
-}
-
 CostProfile SmallRandomProfile(Rng& rng) {
   const int length = static_cast<int>(rng.Between(1, 12));
   const PhaseCosts down = RandomPhase(rng, length);

@@ -11,6 +11,16 @@
 
 namespace weft::sched {
 
+// An edge server on such a link.
+inline Setting EdgeSetting(int mbps) {
+  return {.batch = 32,
+          .gflops = 150,
+          .backward_ratio = 2,
+          .bytes_per_s = mbps * int64_t{125'000},
+          .overhead_ns = 5'000'000,
+          .rtt_ns = 10'000'000};
+}
+
 inline CostProfile ZooProfile(std::string_view model, const Setting& setting) {
   std::vector<UnitWork> work;
   for (const model::Unit& unit : model::CutIntoUnits(model::BuildModel(model).value())) {

@@ -20,7 +20,7 @@ namespace weft::train {
 namespace {
 
 // One tensor that is not constant.
-struct Golden {
+struct InitialGolden {
   std::string_view model;
   std::string_view tensor;
   double mean;
@@ -28,15 +28,15 @@ struct Golden {
   double largest;  // of the absolute values
 };
 
-constexpr Golden kGolden[] = {
+constexpr InitialGolden kInitialGolden[] = {
 #include "tests/train/golden/initial.inc"
 };
 
-const Golden* FindGolden(std::string_view model, std::string_view tensor) {
-  const auto found = std::find_if(std::begin(kGolden), std::end(kGolden), [&](const Golden& g) {
-    return g.model == model && g.tensor == tensor;
-  });
-  return found == std::end(kGolden) ? nullptr : found;
+const InitialGolden* FindGolden(std::string_view model, std::string_view tensor) {
+  const auto found =
+      std::find_if(std::begin(kInitialGolden), std::end(kInitialGolden),
+                   [&](const InitialGolden& g) { return g.model == model && g.tensor == tensor; });
+  return found == std::end(kInitialGolden) ? nullptr : found;
 }
 
 struct Measured {
@@ -75,7 +75,7 @@ void CheckConstant(const model::TensorSpec& tensor, const std::vector<float>& va
 
 // Both sides are samples of n values. The mean of n has a deviation of deviation / sqrt(n), and the
 // measured deviation one of at most deviation / sqrt(2 n): six of them, for the difference of two.
-void CheckLikePeer(const Golden& golden, const std::vector<float>& values) {
+void CheckLikePeer(const InitialGolden& golden, const std::vector<float>& values) {
   const std::string name = std::string(golden.model) + " " + std::string(golden.tensor);
   const Measured ours = Measure(values);
   const auto count = static_cast<double>(values.size());
@@ -95,7 +95,7 @@ void CheckModel(std::string_view model_name) {
   LONGS_EQUAL(graph.tensors().size(), distributions.size());
   for (size_t i = 0; i < distributions.size(); ++i) {
     const model::TensorSpec& tensor = graph.tensors()[i];
-    const Golden* golden = FindGolden(model_name, tensor.name);
+    const InitialGolden* golden = FindGolden(model_name, tensor.name);
     const bool constant = distributions[i].kind == Distribution::Kind::kConstant;
     CHECK_EQUAL_TEXT(golden == nullptr, constant, tensor.name.c_str());
     if (tensor.role == model::TensorRole::kBatchCounter) continue;

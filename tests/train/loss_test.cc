@@ -15,14 +15,14 @@ namespace {
 constexpr int kClasses = 7;
 const std::vector<int32_t> kLabels = {2, 0, 6, 3};
 
-struct Golden {
+struct LossGolden {
   double smoothing;
   double loss;
   float logits[4 * kClasses];
   double d_logits[4 * kClasses];
 };
 
-const Golden kGolden[] = {
+const LossGolden kLossGolden[] = {
 #include "tests/train/golden/loss.inc"
 };
 
@@ -40,7 +40,7 @@ double LossOf(const std::vector<float>& logits, double smoothing = 0) {
 TEST_GROUP(Loss){};
 
 TEST(Loss, IsTorchsWithAndWithoutSmoothing) {
-  for (const Golden& golden : kGolden) {
+  for (const LossGolden& golden : kLossGolden) {
     std::vector<float> d_logits(std::size(golden.logits), kNan);
     const double loss =
         SoftmaxCrossEntropy(golden.logits, kClasses, kLabels, golden.smoothing, d_logits).value();
@@ -52,7 +52,7 @@ TEST(Loss, IsTorchsWithAndWithoutSmoothing) {
 }
 
 TEST(Loss, IsTheSameWithoutAGradient) {
-  for (const Golden& golden : kGolden) {
+  for (const LossGolden& golden : kLossGolden) {
     std::vector<float> d_logits(std::size(golden.logits));
     const double with =
         SoftmaxCrossEntropy(golden.logits, kClasses, kLabels, golden.smoothing, d_logits).value();
@@ -63,7 +63,7 @@ TEST(Loss, IsTheSameWithoutAGradient) {
 }
 
 TEST(Loss, MayWriteTheGradientOverTheLogits) {
-  for (const Golden& golden : kGolden) {
+  for (const LossGolden& golden : kLossGolden) {
     std::vector<float> apart(std::size(golden.logits));
     std::vector<float> in_place(std::begin(golden.logits), std::end(golden.logits));
     const double loss =

@@ -13,7 +13,7 @@
 namespace weft::train {
 namespace {
 
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kNotANumber = std::numeric_limits<float>::quiet_NaN();
 
 Hits HitsOf(const std::vector<float>& logits, int32_t label) {
   const std::vector<int32_t> labels = {label};
@@ -50,10 +50,10 @@ TEST(Metrics, CountsWhatSortingTheLogitsWouldFind) {
 }
 
 TEST(Metrics, ANetworkThatDivergedHitsNothingButByChance) {
-  LONGLONGS_EQUAL(0, HitsOf({kNan, kNan, kNan}, 0).top1);
-  LONGLONGS_EQUAL(0, HitsOf({kNan, kNan, kNan}, 0).top5);
-  LONGLONGS_EQUAL(0, HitsOf({kNan, 1, 0}, 1).top1);
-  LONGLONGS_EQUAL(1, HitsOf({kNan, 1, 0}, 1).top5);
+  LONGLONGS_EQUAL(0, HitsOf({kNotANumber, kNotANumber, kNotANumber}, 0).top1);
+  LONGLONGS_EQUAL(0, HitsOf({kNotANumber, kNotANumber, kNotANumber}, 0).top5);
+  LONGLONGS_EQUAL(0, HitsOf({kNotANumber, 1, 0}, 1).top1);
+  LONGLONGS_EQUAL(1, HitsOf({kNotANumber, 1, 0}, 1).top5);
 }
 
 TEST(Metrics, AScoreWeighsBatchesByTheirImages) {

@@ -18,13 +18,13 @@
 namespace weft::train {
 namespace {
 
-struct Golden {
+struct OptimizerGolden {
   OptimizerSpec spec;
   int64_t steps;
   float parameters[7];
 };
 
-const Golden kGolden[] = {
+const OptimizerGolden kOptimizerGolden[] = {
 #include "tests/train/golden/optimizer.inc"
 };
 
@@ -103,7 +103,7 @@ TEST_GROUP(Optimizer){};
 
 TEST(Optimizer, FollowsTorchStepByStep) {
   Serial serial;
-  for (const Golden& golden : kGolden) {
+  for (const OptimizerGolden& golden : kOptimizerGolden) {
     Model model(golden.spec, 7);
     for (int i = 0; i < 7; ++i) model.parameters[i] = FirstParameter(i);
     for (int64_t step = 1; step <= golden.steps; ++step) {

@@ -11,12 +11,12 @@ namespace {
 
 constexpr int kSteps = 12;
 
-struct Golden {
+struct ScheduleGolden {
   const char* text;
   double factors[kSteps];
 };
 
-const Golden kGolden[] = {
+const ScheduleGolden kScheduleGolden[] = {
 #include "tests/train/golden/schedule.inc"
 };
 
@@ -33,7 +33,7 @@ void CheckRefused(const char* text, const char* expected) {
 TEST_GROUP(Schedule){};
 
 TEST(Schedule, FollowsTorch) {
-  for (const Golden& golden : kGolden) {
+  for (const ScheduleGolden& golden : kScheduleGolden) {
     const Schedule schedule = ParseSchedule(golden.text).value();
     for (int step = 0; step < kSteps; ++step) {
       // The golden numbers have twelve digits.
