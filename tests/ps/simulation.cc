@@ -2,11 +2,8 @@
 #include "tests/ps/simulation.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -17,6 +14,10 @@
 #include "net/codec/codec.h"
 #include "net/loopback/loopback_net.h"
 #include "net/worker_session.h"
+#include "tests/ps/message_line.h"
+#include "tests/ps/naive_model.h"
+#include "tests/ps/simulated_job.h"
+#include "tests/ps/virtual_keeper.h"
 
 namespace weft::ps {
 namespace {
@@ -31,367 +32,6 @@ class SilentSink final : public LogSink {
  public:
   void Write(LogLevel, std::string_view) override {}
 };
-
-// ---- what the job is
-
-struct Job {
-  explicit Job(uint64_t seed) : rng(seed, 1) {
-    const int unit_count = static_cast<int>(rng.Between(3, 7));
-    std::vector<net::WireUnit> units;
-    for (int i = 0; i < unit_count; ++i) {
-      units.push_back({.name = "u" + std::to_string(i),
-                       .parameters = rng.Between(1, 40),
-                       .statistics = rng.Between(0, 1) * rng.Between(0, 6)});
-    }
-    layout.emplace(*net::WireLayout::Create(units));
-    workers = static_cast<int>(rng.Between(1, 4));
-    shards = static_cast<int>(rng.Between(0, 2) == 0 ? rng.Between(2, 3) : 1);
-    rounds = rng.Between(2, 5);
-    strict = rng.Between(0, 2) != 0 || workers == 1;
-    quorum = strict ? workers : static_cast<int>(rng.Between(1, workers - 1));
-    deadline_ns = strict ? 0 : rng.Between(1, 5) * kNsPerSecond;
-    slice_floats = rng.Between(0, 1) == 0 ? 0 : rng.Between(5, 60);
-    segment_bytes = 4 * rng.Between(4, 64);
-    window_bytes = segment_bytes * rng.Between(1, 6);
-    checkpoint_every = rng.Between(1, 4);
-    whole_versions = rng.Between(0, 3) == 0;
-    replan_percent = rng.Between(0, 1) * rng.Between(0, 100);
-    for (int w = 0; w < workers; ++w) batch.push_back(static_cast<uint32_t>(rng.Between(1, 64)));
-    const train::OptimizerSpec spec =
-        rng.Between(0, 1) == 0
-            ? train::OptimizerSpec(train::Sgd{.momentum = 0.9, .weight_decay = 1e-4})
-            : train::OptimizerSpec(train::AdamW{});
-    optimizer.emplace(*train::Optimizer::Create(spec));
-    hash[0] = std::byte{7};
-  }
-
-  static std::string WorkerName(int w) { return "w" + std::to_string(w); }
-
-  // What worker `w` makes of version `values` in round `round`: [floats] gradients and statistics.
-  // Every float depends on all of `values`, so that a mixture of versions shows.
-  std::vector<float> Gradients(const std::vector<float>& values, int w, int64_t round) const {
-    float sum = 0;
-    for (size_t i = 0; i < values.size(); ++i) sum += values[i] * static_cast<float>(i % 7 + 1);
-    std::vector<float> out(values.size());
-    for (int unit = 0; unit < layout->unit_count(); ++unit) {
-      const FloatRange p = layout->Parameters(unit);
-      const FloatRange s = layout->Statistics(unit);
-      for (int64_t i = p.begin; i < s.end; ++i) {
-        Rng noise(static_cast<uint64_t>(i * 1000 + w), static_cast<uint64_t>(round));
-        const auto place = static_cast<size_t>(i);
-        const float random = static_cast<float>(noise.Fraction()) - 0.5f;
-        out[place] = i < p.end ? 0.01f * values[place] + 0.001f * sum + random
-                               : 0.9f * values[place] + 0.1f * random;
-      }
-    }
-    return out;
-  }
-
-  Rng rng;
-  std::optional<net::WireLayout> layout;
-  int workers = 1;
-  int shards = 1;
-  int64_t rounds = 1;
-  bool strict = true;  // every round has every worker
-  int quorum = 1;
-  int64_t deadline_ns = 0;
-  int64_t slice_floats = 0;
-  int64_t segment_bytes = 0;
-  int64_t window_bytes = 0;
-  int64_t checkpoint_every = 1;
-  bool whole_versions = false;
-  int64_t replan_percent = 0;  // of the rounds, with another plan
-  std::vector<uint32_t> batch;
-  std::optional<train::Optimizer> optimizer;
-  net::ModelHash hash = {};
-};
-
-// ---- what every round must come to
-
-class Model {
- public:
-  explicit Model(const Job& job) : job_(job), parts_(static_cast<size_t>(job.shards)) {
-    for (int s = 0; s < job.shards; ++s) {
-      Part& part = parts_[static_cast<size_t>(s)];
-      part.units = *job.layout->Shard(s, job.shards);
-      part.range = job.layout->Units(part.units.first, part.units.last);
-      Version first{.values = std::vector<float>(static_cast<size_t>(part.range.size()))};
-      for (int64_t i = 0; i < part.range.size(); ++i) {
-        first.values[static_cast<size_t>(i)] = FirstValue(part.range.begin + i);
-      }
-      first.state.assign(
-          first.values.size() * static_cast<size_t>(job.optimizer->state_per_parameter()), 0.0f);
-      part.versions.push_back(std::move(first));
-    }
-  }
-
-  static float FirstValue(int64_t place) { return 0.1f * static_cast<float>(place % 11) - 0.5f; }
-
-  // Adds what a server closed. Returns what is wrong with it.
-  std::string Close(int shard, const JournalRecord& record) {
-    Part& part = parts_[static_cast<size_t>(shard)];
-    const auto round = static_cast<size_t>(record.round);
-    if (round >= part.versions.size()) return "a round was closed that is not open";
-    if (part.versions.size() == round + 1) {
-      // Same values until they are moved, so that the state can be moved in place.
-      part.versions.push_back(part.versions[round]);
-      part.moved.Clear();
-    } else if (part.versions.size() != round + 2) {
-      return "a committed round was closed again";
-    }
-    if (part.moved.Covered(record.slice) > 0) return "a slice was closed twice";
-    part.moved.Add(record.slice);
-    // I1: nobody counts twice, and the order is the workers'.
-    for (size_t i = 1; i < record.contributions.size(); ++i) {
-      if (record.contributions[i - 1].worker >= record.contributions[i].worker) {
-        return "a worker was added twice or out of order";
-      }
-    }
-    if (record.contributions.size() < static_cast<size_t>(job_.quorum)) return "below the quorum";
-    if (job_.strict && record.contributions.size() != static_cast<size_t>(job_.workers)) {
-      return "a round was closed without everybody";
-    }
-    const std::optional<std::vector<float>> values = Whole(record.round);
-    if (!values) return "a slice was closed before its version was whole anywhere";
-    std::vector<float> mean(static_cast<size_t>(record.slice.size()), 0.0f);
-    float weights = 0;
-    for (const Contribution& c : record.contributions) {
-      const int w = std::atoi(c.worker.c_str() + 1);
-      if (c.weight != job_.batch[static_cast<size_t>(w)]) return "a weight is wrong";
-      const std::vector<float> g = job_.Gradients(*values, w, record.round);
-      const auto weight = static_cast<float>(c.weight);
-      weights += weight;
-      for (int64_t i = 0; i < record.slice.size(); ++i) {
-        const float one = g[static_cast<size_t>(part.range.begin + record.slice.begin + i)];
-        float& sum = mean[static_cast<size_t>(i)];
-        sum = record.contributions.size() == 1 ? one : sum + weight * one;
-      }
-    }
-    if (record.contributions.size() > 1) {
-      for (float& m : mean) m = m / weights;
-    }
-    if (std::memcmp(mean.data(), record.mean.data(), mean.size() * sizeof(float)) != 0) {
-      return "the mean is not that of the contributions";
-    }
-    Move(part, record, mean);
-    return "";
-  }
-
-  // What a server says version `round` of its part is.
-  std::string Check(int shard, int64_t round, std::span<const float> values) const {
-    const Part& part = parts_[static_cast<size_t>(shard)];
-    if (static_cast<size_t>(round) >= part.versions.size()) return "a version came from nowhere";
-    const std::vector<float>& expected = part.versions[static_cast<size_t>(round)].values;
-    for (const float v : values) {
-      if (!std::isfinite(v)) return "the model is not finite";
-    }
-    if (std::memcmp(expected.data(), values.data(), expected.size() * sizeof(float)) != 0) {
-      return "version " + std::to_string(round) + " is not what its contributions make";
-    }
-    return "";
-  }
-
-  // The server is at `round` again; what came after was not kept.
-  void GoBack(int shard, int64_t round, std::span<const FloatRange> closed) {
-    Part& part = parts_[static_cast<size_t>(shard)];
-    part.versions.resize(static_cast<size_t>(round) + 2, part.versions.front());
-    Version& next = part.versions.back();
-    const Version& now = part.versions[part.versions.size() - 2];
-    if (closed.empty()) {
-      part.versions.pop_back();
-      part.moved.Clear();
-      return;
-    }
-    // Slices that the journal has stay moved, the others are as before.
-    net::RangeSet kept;
-    for (const FloatRange& range : closed) kept.Add(range);
-    for (int64_t i = 0; i < part.range.size(); ++i) {
-      if (kept.Covers({i, i + 1})) continue;
-      const auto place = static_cast<size_t>(i);
-      next.values[place] = now.values[place];
-      for (size_t k = place; k < next.state.size(); k += next.values.size()) {
-        next.state[k] = now.state[k];
-      }
-    }
-    part.moved = kept;
-  }
-
-  // Version `round` of the whole model, if every part has it.
-  std::optional<std::vector<float>> Whole(int64_t round) const {
-    std::vector<float> values;
-    for (const Part& part : parts_) {
-      if (static_cast<size_t>(round) >= part.versions.size()) return std::nullopt;
-      const std::vector<float>& v = part.versions[static_cast<size_t>(round)].values;
-      values.insert(values.end(), v.begin(), v.end());
-    }
-    return values;
-  }
-
-  const net::WireLayout::UnitRange& units(int shard) const {
-    return parts_[static_cast<size_t>(shard)].units;
-  }
-
- private:
-  struct Version {
-    std::vector<float> values;
-    std::vector<float> state;
-  };
-  struct Part {
-    net::WireLayout::UnitRange units;
-    FloatRange range;
-    std::vector<Version> versions;  // the last may be under way
-    net::RangeSet moved;            // of the last
-  };
-
-  // One float after the other, by the optimizer itself.
-  void Move(Part& part, const JournalRecord& record, const std::vector<float>& mean) {
-    Version& next = part.versions.back();
-    const train::OptimizerStep step{.number = record.round + 1, .learning_rate = 0.05};
-    const size_t floats = next.values.size();
-    const int per = job_.optimizer->state_per_parameter();
-    Serial serial;
-    for (int unit = part.units.first; unit <= part.units.last; ++unit) {
-      const FloatRange parameters = job_.layout->Parameters(unit);
-      for (int64_t i = 0; i < record.slice.size(); ++i) {
-        const int64_t place = part.range.begin + record.slice.begin + i;
-        if (job_.layout->UnitAt(place) != unit) continue;
-        const auto at = static_cast<size_t>(place - part.range.begin);
-        if (place >= parameters.end) {
-          next.values[at] = mean[static_cast<size_t>(i)];
-          continue;
-        }
-        std::vector<float> state(static_cast<size_t>(per));
-        for (size_t k = 0; k < state.size(); ++k) state[k] = next.state[k * floats + at];
-        job_.optimizer->Apply(step,
-                              {.parameters = std::span(&next.values[at], 1),
-                               .gradients = std::span(&mean[static_cast<size_t>(i)], 1),
-                               .state = state},
-                              0, 1, serial);
-        for (size_t k = 0; k < state.size(); ++k) next.state[k * floats + at] = state[k];
-      }
-    }
-  }
-
-  const Job& job_;
-  std::vector<Part> parts_;
-};
-
-// ---- a disk
-
-struct DiskRecord {
-  int64_t round = 0;
-  FloatRange slice = {};
-  std::vector<float> mean = {};
-  std::vector<Contribution> contributions = {};
-};
-
-// What survives a crash.
-struct Disk {
-  uint64_t epoch = 0;
-  bool has_snapshot = false;
-  int64_t round = 0;
-  std::vector<float> values = {};
-  std::vector<float> state = {};
-  std::vector<float> older = {};
-  std::vector<DiskRecord> records = {};
-  bool full = false;
-
-  // The round that a server would open, and what is closed of it.
-  int64_t OpenRound(int64_t floats, std::vector<FloatRange>* closed) const {
-    int64_t open = round;
-    net::RangeSet covered;
-    for (const DiskRecord& r : records) {
-      if (r.round != open) continue;
-      covered.Add(r.slice);
-      closed->push_back(r.slice);
-      if (covered.Covers({0, floats})) {
-        ++open;
-        covered.Clear();
-        closed->clear();
-      }
-    }
-    return open;
-  }
-};
-
-class MemoryKeeper final : public Keeper {
- public:
-  MemoryKeeper(Disk& disk, net::LoopbackNet& net, Rng& rng,
-               std::function<void(const JournalRecord&)> closed, std::function<void()> wake)
-      : disk_(disk), net_(net), rng_(rng), closed_(std::move(closed)), wake_(std::move(wake)) {}
-
-  void Append(const JournalRecord& record) override {
-    closed_(record);
-    DiskRecord copy{record.round, record.slice,
-                    std::vector<float>(record.mean.begin(), record.mean.end()),
-                    record.contributions};
-    Later([this, copy = std::move(copy)] {
-      KeptEvent event{.kind = KeptEvent::Kind::kAppended, .round = copy.round, .slice = copy.slice};
-      if (disk_.full || broken_) {
-        broken_ = true;
-        event.status = Status::Unavailable("the disk is full");
-      } else {
-        disk_.records.push_back(copy);
-      }
-      done_.push_back(std::move(event));
-    });
-  }
-
-  void Checkpoint(const Snapshot& snapshot) override {
-    Later([this, round = snapshot.round,
-           values = std::vector<float>(snapshot.values.begin(), snapshot.values.end()),
-           state =
-               std::vector<float>(snapshot.optimizer_state.begin(), snapshot.optimizer_state.end()),
-           older = std::vector<float>(snapshot.older_values.begin(), snapshot.older_values.end())] {
-      KeptEvent event{.kind = KeptEvent::Kind::kCheckpointed, .round = round};
-      if (disk_.full) {
-        broken_ = true;
-        event.status = Status::Unavailable("the disk is full");
-      } else {
-        broken_ = false;
-        disk_.has_snapshot = true;
-        disk_.round = round;
-        disk_.values = values;
-        disk_.state = state;
-        disk_.older = older;
-        disk_.records.clear();
-      }
-      done_.push_back(std::move(event));
-    });
-  }
-
-  std::vector<KeptEvent> Poll() override { return std::exchange(done_, {}); }
-
-  // Some of what was under way gets there all the same.
-  void Crash() {
-    const int64_t kept = rng_.Between(0, static_cast<int64_t>(waiting_.size()));
-    for (int64_t i = 0; i < kept; ++i) waiting_[static_cast<size_t>(i)]();
-    waiting_.clear();
-  }
-
- private:
-  void Later(std::function<void()> what) {
-    waiting_.push_back(std::move(what));
-    net_.At(net_.now_ns() + rng_.Between(1, 50) * kNsPerMs, [this, alive = std::weak_ptr(alive_)] {
-      if (alive.expired() || waiting_.empty()) return;
-      waiting_.front()();  // in order, whatever the delay
-      waiting_.pop_front();
-      wake_();
-    });
-  }
-
-  Disk& disk_;
-  net::LoopbackNet& net_;
-  Rng& rng_;
-  const std::function<void(const JournalRecord&)> closed_;
-  const std::function<void()> wake_;
-  std::deque<std::function<void()>> waiting_;
-  std::vector<KeptEvent> done_;
-  bool broken_ = false;
-  std::shared_ptr<int> alive_ = std::make_shared<int>();
-};
-
-// ---- the run
 
 class Simulation {
  public:
@@ -430,8 +70,8 @@ class Simulation {
   struct ServerNode final : net::TransportEvents {
     Simulation* sim = nullptr;
     int shard = 0;
-    Disk disk = {};
-    std::unique_ptr<MemoryKeeper> keeper;
+    VirtualDisk disk = {};
+    std::unique_ptr<VirtualKeeper> keeper;
     std::unique_ptr<net::LoopbackNet::Endpoint> endpoint;
     std::unique_ptr<Server> server;
     Serial serial;
@@ -484,7 +124,7 @@ class Simulation {
     node.sim = this;
     node.shard = shard;
     const uint64_t life = ++node.life;
-    node.keeper = std::make_unique<MemoryKeeper>(
+    node.keeper = std::make_unique<VirtualKeeper>(
         node.disk, net_, rng_,
         [this, shard](const JournalRecord& record) {
           ++result_.rounds_recorded;
@@ -549,7 +189,8 @@ class Simulation {
       if (!status.ok()) return Violate("no recovery: " + status.message());
     } else {
       for (int64_t i = 0; i < part.size(); ++i) {
-        node.server->first_values()[static_cast<size_t>(i)] = Model::FirstValue(part.begin + i);
+        node.server->first_values()[static_cast<size_t>(i)] =
+            NaiveModel::FirstValue(part.begin + i);
       }
     }
     if (const Status status = node.server->Start(); !status.ok()) {
@@ -615,7 +256,7 @@ class Simulation {
     ++node.life;
     node.attempt.reset();
     node.backward = false;
-    const std::string name = Job::WorkerName(w);
+    const std::string name = SimulatedJob::WorkerName(w);
     node.endpoint = net_.Join(
         [name](const std::string& topic) {
           const auto parts = net::ParseTopic(topic);
@@ -821,40 +462,8 @@ class Simulation {
   void CheckEnd() {
     if (job_.strict) {
       // I3: with everybody in every round there is one result, whatever happened on the way.
-      Model undisturbed(job_);
-      for (int64_t round = 0; round < job_.rounds; ++round) {
-        const std::vector<float> values = *undisturbed.Whole(round);
-        std::vector<JournalRecord> records(static_cast<size_t>(job_.shards));
-        std::vector<std::vector<float>> means(records.size());
-        for (size_t s = 0; s < records.size(); ++s) {
-          const auto units = undisturbed.units(static_cast<int>(s));
-          const FloatRange part = job_.layout->Units(units.first, units.last);
-          std::vector<float> sum(static_cast<size_t>(part.size()), 0.0f);
-          float weights = 0;
-          for (int w = 0; w < job_.workers; ++w) {
-            const auto weight = static_cast<float>(job_.batch[static_cast<size_t>(w)]);
-            const std::vector<float> g = job_.Gradients(values, w, round);
-            weights += weight;
-            for (size_t i = 0; i < sum.size(); ++i) {
-              const float one = g[static_cast<size_t>(part.begin) + i];
-              sum[i] = job_.workers == 1 ? one : sum[i] + weight * one;
-            }
-            records[s].contributions.push_back(
-                {Job::WorkerName(w), job_.batch[static_cast<size_t>(w)]});
-          }
-          if (job_.workers > 1) {
-            for (float& f : sum) f = f / weights;
-          }
-          means[s] = std::move(sum);
-          records[s].round = round;
-          records[s].slice = {0, part.size()};
-          records[s].mean = means[s];
-        }
-        for (size_t s = 0; s < records.size(); ++s) {
-          const std::string wrong = undisturbed.Close(static_cast<int>(s), records[s]);
-          if (!wrong.empty()) return Violate("the undisturbed run is wrong: " + wrong);
-        }
-      }
+      NaiveModel undisturbed(job_);
+      for (int64_t round = 0; round < job_.rounds; ++round) undisturbed.CloseRound();
       for (const auto& node : servers_) {
         const std::string wrong =
             undisturbed.Check(node->shard, job_.rounds, node->server->values());
@@ -896,38 +505,10 @@ class Simulation {
 
   void Trace(const std::string& topic, const net::Payload& payload) const {
     const auto decoded = net::Decode(payload.bytes());
-    const auto* message = std::get_if<net::Message>(&decoded);
-    if (message == nullptr) return;
-    constexpr const char* kNames[] = {"Hello", "Welcome", "Refuse",    "Plan",    "Segment",
-                                      "Ack",   "Nack",    "Heartbeat", "Goodbye", "Telemetry"};
-    std::printf("%9.3f %s %s epoch %llu round %lld incarnation %04llx",
-                static_cast<double>(net_.now_ns()) * 1e-9, topic.c_str(),
-                kNames[message->body.index()],
-                static_cast<unsigned long long>(message->header.epoch),
-                static_cast<long long>(message->header.round),
-                static_cast<unsigned long long>(message->header.incarnation & 0xFFFF));
-    if (const auto* nack = std::get_if<net::Nack>(&message->body)) {
-      std::printf(" %s of %llu", std::string(net::Name(nack->refusal.reason)).c_str(),
-                  static_cast<unsigned long long>(nack->sequence));
+    if (const auto* message = std::get_if<net::Message>(&decoded)) {
+      std::printf("%9.3f %s %s\n", static_cast<double>(net_.now_ns()) * 1e-9, topic.c_str(),
+                  LineOf(*message).c_str());
     }
-    if (const auto* s = std::get_if<net::Segment>(&message->body)) {
-      std::printf(" #%llu units %u-%u at %llu, %zu bytes",
-                  static_cast<unsigned long long>(s->sequence), s->first_unit, s->last_unit,
-                  static_cast<unsigned long long>(s->offset), s->data.size());
-    }
-    if (const auto* w = std::get_if<net::Welcome>(&message->body)) {
-      std::printf(" ticket %llu first %lld", static_cast<unsigned long long>(w->ticket),
-                  static_cast<long long>(w->first_round));
-    }
-    if (const auto* p = std::get_if<net::Plan>(&message->body)) {
-      std::printf(" ticket %llu", static_cast<unsigned long long>(p->ticket));
-    }
-    if (const auto* a = std::get_if<net::Ack>(&message->body)) {
-      for (const uint64_t s : a->sequences) {
-        std::printf(" #%llu", static_cast<unsigned long long>(s));
-      }
-    }
-    std::printf("\n");
   }
 
   std::string Where() const {
@@ -953,8 +534,9 @@ class Simulation {
         continue;
       }
       const auto ledger = node->session->ledger();
-      text += " (" + Job::WorkerName(node->index) + (node->session->joined() ? " joined" : "") +
-              (node->session->done() ? " done" : "") + " attempt " +
+      text += " (" + SimulatedJob::WorkerName(node->index) +
+              (node->session->joined() ? " joined" : "") + (node->session->done() ? " done" : "") +
+              " attempt " +
               (node->attempt ? std::to_string(node->attempt->round) + " unit " +
                                    std::to_string(node->next_unit)
                              : "none") +
@@ -965,8 +547,8 @@ class Simulation {
   }
 
   const bool trace_ = std::getenv("WEFT_TRACE") != nullptr;  // shows what everybody says
-  Job job_;
-  Model model_;
+  SimulatedJob job_;
+  NaiveModel model_;
   Rng rng_;
   net::LoopbackNet net_;
   Serial serial_;
