@@ -23,7 +23,7 @@ struct Arrival {
   bool up = false;
   int64_t begin = 0;  // in floats of the model as it travels
   int64_t bytes = 0;
-  int64_t at_ns = 0;     // by the clock of whoever received it
+  int64_t at_ns = 0;     // by the clock of whoever received it; of several servers, by ours
   int64_t heard_ns = 0;  // by our own clock, when we knew
   // By our own clock, when it was handed to the connection; 0: the other side knows.
   int64_t sent_ns = 0;

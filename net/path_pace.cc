@@ -14,6 +14,8 @@ constexpr double kSlackNs = 15e6;
 constexpr int64_t kSegmentsOnTop = 2;
 // Two clocks drift apart by less than this.
 constexpr double kDrift = 1e-4;
+// Answers of several receivers overtake each other by less; farther back it is another clock.
+constexpr double kOvertakenNs = 10e9;
 
 }  // namespace
 
@@ -31,7 +33,9 @@ void PathPace::Answered(const Answer& answer) {
                                       .total_ns = answer.now_ns - answer.sent_ns,
                                       .now_ns = answer.now_ns};
   }
-  const std::optional<double> before = std::exchange(last_arrival_ns_, arrived_ns);
+  const std::optional<double> before = last_arrival_ns_;
+  const bool overtaken = before && arrived_ns < *before && *before - arrived_ns < kOvertakenNs;
+  if (!overtaken) last_arrival_ns_ = arrived_ns;
   if (!answer.follows || !before || trip_count_ == 0) return;
   const double ns = std::max(arrived_ns - *before, 0.0);
   block_bytes_ += static_cast<double>(answer.bytes);

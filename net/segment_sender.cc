@@ -218,6 +218,13 @@ int64_t SegmentSender::next_retry_ns() const {
   return std::max(next, next_turn_ns_);
 }
 
+int64_t SegmentSender::overdue_ns() const {
+  const int64_t late = std::max(setting_.least_retry_ns, 2 * usual_answer_ns_);
+  int64_t first = INT64_MAX;
+  for (const auto& [sequence, sent] : sent_) first = std::min(first, sent.since_ns + late);
+  return first;
+}
+
 int64_t SegmentSender::DueNs(const Sent& sent) const {
   return sent.since_ns + PatienceNs(std::max(sent.tries, turns_ + 1));
 }

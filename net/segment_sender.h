@@ -76,6 +76,9 @@ class SegmentSender {
   // What to send now, if anything may be. `beside_bytes` of others are on the same way.
   std::optional<OutgoingSegment> Next(int64_t now_ns, int64_t beside_bytes = 0);
 
+  // Of what was sent, what is due to go again, if anything is; Next looks for it, too.
+  std::optional<OutgoingSegment> Again(int64_t now_ns);
+
   // Of what waits, how urgent the first is: the lesser, the more. Nullopt: nothing waits.
   struct Urgency {
     int64_t round = 0;
@@ -99,8 +102,11 @@ class SegmentSender {
 
   bool idle() const { return waiting_.empty() && sent_.empty(); }
   int64_t bytes_on_the_way() const { return on_the_way_; }
-  // It goes on asking and gets no answer.
+  // It goes on asking, and no answer came that was surely to what went last.
   bool stalled() const { return turns_ > 0; }
+  // From then on an answer is so late that who shares the way need not wait for it; INT64_MAX:
+  // nothing is on the way.
+  int64_t overdue_ns() const;
   // How many there may be at present: before the pace is known a few segments, then more as long
   // as answers do not come later for it.
   int64_t credit_bytes() const;
@@ -136,8 +142,6 @@ class SegmentSender {
   }
   int64_t DueNs(const Sent& sent) const;
   int64_t PatienceNs(int tries) const;
-  // Sends again what is due and may go, if there is anything.
-  std::optional<OutgoingSegment> Again(int64_t now_ns);
   void Answered(const Sent& sent, int64_t now_ns);
   void BeginAnew();
   std::map<uint64_t, Sent>::iterator Drop(std::map<uint64_t, Sent>::iterator at);

@@ -125,8 +125,8 @@ void WorkerSession::Use(const TransferPlan& plan) {
 }
 
 void WorkerSession::TakeArrivals(std::vector<Arrival>& arrivals) {
-  // Answers of several servers may overtake each other.
-  std::ranges::stable_sort(arrivals_up_, {}, &Arrival::at_ns);
+  // Answers of several servers may overtake each other. One alone has a clock that is not ours.
+  if (links_.size() > 1) std::ranges::stable_sort(arrivals_up_, {}, &Arrival::at_ns);
   for (std::vector<Arrival>* direction : {&arrivals_up_, &arrivals_down_}) {
     arrivals.insert(arrivals.end(), direction->begin(), direction->end());
     direction->clear();
@@ -139,18 +139,6 @@ int64_t WorkerSession::round_trip_ns() const {
     if (link.sender) longest = std::max(longest, link.sender->round_trip_ns());
   }
   return longest;
-}
-
-int64_t WorkerSession::OurTime(Link& link, int64_t arrived_ns, int64_t now_ns) {
-  constexpr double kDrift = 1e-4;  // clocks go apart by less than this
-  const double ahead = static_cast<double>(arrived_ns) - static_cast<double>(now_ns);
-  if (link.clock_ahead_ns) {
-    *link.clock_ahead_ns -= kDrift * static_cast<double>(now_ns - link.clock_read_ns);
-  }
-  link.clock_read_ns = now_ns;
-  // The quickest answer so far tells best.
-  link.clock_ahead_ns = std::max(link.clock_ahead_ns.value_or(ahead), ahead);
-  return now_ns - static_cast<int64_t>(std::min(*link.clock_ahead_ns - ahead, 1e15));
 }
 
 void WorkerSession::Arrived(const Arrival& arrival) {
@@ -253,7 +241,11 @@ int64_t WorkerSession::next_tick_ns() const {
     }
     next = std::min(
         {next, link.next_heartbeat_ns, link.last_heard_ns + link.timeout_ms * kNsPerMs + 1});
-    if (link.planned) next = std::min(next, link.sender->next_retry_ns());
+    if (!link.planned) continue;
+    next = std::min(next, link.sender->next_retry_ns());
+    // From then on others need not wait for it.
+    const int64_t overdue = link.sender->overdue_ns();
+    if (links_.size() > 1 && overdue > clock_.NowNs()) next = std::min(next, overdue);
   }
   return next;
 }
@@ -382,11 +374,14 @@ std::optional<std::pair<WorkerSession::Link*, OutgoingSegment>> WorkerSession::N
     constexpr SegmentSender::Urgency kNone{INT64_MAX, INT64_MAX, INT64_MAX};
     return a->sender->urgency().value_or(kNone) < b->sender->urgency().value_or(kNone);
   });
+  bool full = false;  // what is less urgent would only be in the way of what waits
   for (Link* link : ready) {
-    const int64_t own = link->sender->stalled() ? 0 : link->sender->bytes_on_the_way();
-    if (const auto segment = link->sender->Next(now_ns, on_the_way - own)) {
+    SegmentSender& sender = *link->sender;
+    const int64_t own = sender.stalled() ? 0 : sender.bytes_on_the_way();
+    if (const auto segment = full ? sender.Again(now_ns) : sender.Next(now_ns, on_the_way - own)) {
       return std::pair(link, *segment);
     }
+    full = full || (sender.urgency() && now_ns < sender.overdue_ns());
   }
   return std::nullopt;
 }

@@ -18,6 +18,7 @@
 #include "core/rng.h"
 #include "core/status.h"
 #include "net/message.h"
+#include "net/peer_clock.h"
 #include "net/range_set.h"
 #include "net/segment_sender.h"
 #include "net/topics.h"
@@ -137,15 +138,14 @@ class WorkerSession final : public TransportEvents {
     uint32_t heartbeat_ms = 1000;
     uint32_t timeout_ms = 10000;
     std::optional<SegmentSender> sender = {};
-    // How far the server's clock is ahead of ours, less what its answers take: as of then.
-    std::optional<double> clock_ahead_ns = {};
-    int64_t clock_read_ns = 0;
+    PeerClock clock = {};
     Ack acks = {};
     int64_t next_hello_ns = 0;
     int64_t hello_wait_ns = 0;
     int64_t next_heartbeat_ns = 0;
     int64_t last_heard_ns = 0;
-    int64_t progress_ns = 0;  // when it was asked for a round, or last sent something of it
+    // When it was asked for a round, opened one, or last sent something of the one that comes in.
+    int64_t progress_ns = 0;
   };
   struct Push {
     bool alive = false;
@@ -187,10 +187,8 @@ class WorkerSession final : public TransportEvents {
   void QueueReleased(Link& link, FloatRange range);
   FloatRange FloatsOf(const Link& link) const;
   void Arrived(const Arrival& arrival);
-  // What was then by the server's clock, by ours.
-  static int64_t OurTime(Link& link, int64_t arrived_ns, int64_t now_ns);
   void Flush();
-  // The link whose waiting segment is the most urgent of those that may be sent; with that segment.
+  // The most urgent segment of all that wait, and its link, if it may be sent now.
   std::optional<std::pair<Link*, OutgoingSegment>> NextSegment(int64_t now_ns);
   void Complain(std::string problem);
   void Fail(Status status);

@@ -51,7 +51,10 @@ void WorkerSession::Received(const std::string& topic, Payload payload, bool ret
     link.last_heard_ns = clock_.NowNs();
     // Segments are of a round, everything else is said in one.
     if (!std::holds_alternative<Segment>(message.body)) {
-      link.open_round = std::max(link.open_round, header.round);
+      if (header.round > link.open_round) {
+        link.open_round = header.round;
+        link.progress_ns = link.last_heard_ns;
+      }
     }
   }
   std::visit([&](const auto& body) { Handle(link, message, body); }, message.body);
@@ -89,12 +92,12 @@ void WorkerSession::Handle(Link& link, const Message& message, const Welcome& we
   }
   link.joined = true;
   link.last_heard_ns = clock_.NowNs();
-  link.next_heartbeat_ns = link.last_heard_ns + link.heartbeat_ms * int64_t{1'000'000};
+  link.next_heartbeat_ns = link.last_heard_ns + link.heartbeat_ms * kNsPerMs;
   link.hello_wait_ns = kFirstHelloWaitNs;
   if (!anew) return;  // we had only lost sight of each other
   link.planned = false;
   link.acks = {};
-  link.clock_ahead_ns.reset();
+  link.clock.Reset();
   JoinedAnew(link);
 }
 
@@ -146,7 +149,7 @@ void WorkerSession::Handle(Link& link, const Message& message, const Ack& ack) {
   for (size_t i = 0; i < ack.sequences.size(); ++i) {
     int64_t arrived = ack.arrived_ns.empty() ? now : ack.arrived_ns[i];
     // Each server has a clock of its own.
-    if (links_.size() > 1) arrived = OurTime(link, arrived, now);
+    if (links_.size() > 1) arrived = link.clock.OurTime(arrived, now);
     const auto segment = link.sender->Acknowledge(ack.sequences[i], arrived, now);
     if (!segment) continue;
     Arrived({.up = true,

@@ -60,24 +60,30 @@ struct Stage {
   void Hear(const Message& message) {
     session.Received("weft/job/w1/pull", Payload::CopyOf(Encode(message).bytes()), false);
   }
+  // Of a server of `part` of the model, which it sums and sends on as one.
+  Welcome WelcomeTo(const WireLayout::UnitRange& part, uint64_t ticket, int64_t first_round) const {
+    return {.first_round = first_round,
+            .model = "toy",
+            .input = {1, 1, 1},
+            .classes = 2,
+            .units = layout.units(),
+            .first_unit = static_cast<uint32_t>(part.first),
+            .last_unit = static_cast<uint32_t>(part.last),
+            .slice_ends = {static_cast<uint64_t>(layout.Units(part.first, part.last).size())},
+            .rounds = 9,
+            .batch = 8,
+            .heartbeat_ms = 500,
+            .worker_timeout_ms = 3000,
+            .window_bytes = 1 << 20,
+            .segment_bytes = 1 << 10,
+            .model_hash = HashOf(7),
+            .ticket = ticket};
+  }
   void HearWelcome(uint64_t ticket, int64_t first_round, std::vector<uint64_t> slice_ends = {19},
                    const ModelHash& model = HashOf(7)) {
-    Welcome welcome{.first_round = first_round,
-                    .model = "toy",
-                    .input = {1, 1, 1},
-                    .classes = 2,
-                    .units = layout.units(),
-                    .first_unit = 0,
-                    .last_unit = 2,
-                    .slice_ends = std::move(slice_ends),
-                    .rounds = 9,
-                    .batch = 8,
-                    .heartbeat_ms = 500,
-                    .worker_timeout_ms = 3000,
-                    .window_bytes = 1 << 20,
-                    .segment_bytes = 1 << 10,
-                    .model_hash = model,
-                    .ticket = ticket};
+    Welcome welcome = WelcomeTo({0, 2}, ticket, first_round);
+    welcome.slice_ends = std::move(slice_ends);
+    welcome.model_hash = model;
     Hear({HeaderOf(first_round), welcome});
   }
   Segment All(uint64_t sequence, const std::vector<float>& values) const {

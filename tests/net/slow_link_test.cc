@@ -15,7 +15,7 @@ namespace weft::net {
 namespace {
 
 constexpr int64_t kModelBytes = 45 << 20;
-constexpr int64_t kAnswerBytes = 300;
+constexpr int64_t kVerdictBytes = 300;
 
 // A worker that sends a model to its servers, round by round, over one line; answers have another.
 class SlowLink {
@@ -101,7 +101,7 @@ class SlowLink {
     if (line_free_ > still_from_ && line_free_ <= still_until_) line_free_ = still_until_;
     if (is_lost()) return;
     const int64_t arrived = line_free_ + setting_.round_trip_ns / 2;
-    answer_line_free_ = std::max(answer_line_free_, arrived) + LineNs(kAnswerBytes);
+    answer_line_free_ = std::max(answer_line_free_, arrived) + LineNs(kVerdictBytes);
     answers_.push_back({.at_ns = answer_line_free_ + setting_.round_trip_ns / 2,
                         .from = from,
                         .sequence = segment.sequence,

@@ -222,8 +222,6 @@ TEST(WorkerSession, ASilentServerIsGreetedAnew) {
   CHECK_EQUAL(1u, stage.Said<Hello>().size());
 }
 
-// The first server comes back at a later round, the second not at all: until it does, what the
-// first has not answered can wait.
 TEST(WorkerSession, ToldThatAllIsDoneBeforeTheLastVersionCameItKnowsThatItHasNone) {
   Stage stage;
   stage.Join();
