@@ -200,7 +200,8 @@ Status ClusterFolder::MakeAll(int64_t now_s) {
       [&] { return WriteIdentity(path_ + "/broker/broker", *broker, broker_user); },
       [&] { return WritePrivate(path_ + "/broker/ca.crt", trust, broker_user); },
       [&] { return WritePrivate(path_ + "/server/ca.crt", trust, server_user); },
-      [&] { return MakeServers(*authority, now_s); }, [&] { return UpdateBroker(now_s); },
+      [&] { return MakeServers(*authority, now_s); }, [&] { return BringGuard(); },
+      [&] { return UpdateBroker(now_s); },
       // With it the cluster is there.
       [&] { return WritePrivate(path_ + kSettingName, ClusterText(setting_), std::nullopt); },
       [&] { return NoLongerBegun(); });
@@ -211,6 +212,15 @@ Status ClusterFolder::NoLongerBegun() const {
   fs::remove(path_ + "/" + kBegunName, error);
   if (!error) return Status::Ok();
   return Status::Unavailable("cannot remove " + path_ + "/" + kBegunName + ": " + error.message());
+}
+
+Status ClusterFolder::BringGuard() {
+  if (setting_.guard_file.empty() || AnyoneMayRead(setting_.guard_file)) return Status::Ok();
+  const Result<std::string> guard = ReadSmallFile(setting_.guard_file, kMostBytes);
+  if (!guard.ok()) return guard.status();
+  const std::string folder = path_ + "/broker";
+  setting_.guard_file = folder + "/weft_guard.so";
+  return WritePrivate(setting_.guard_file, *guard, OwnerOf(folder));
 }
 
 Status ClusterFolder::MakeServers(const Authority& authority, int64_t now_s) const {

@@ -34,7 +34,8 @@ std::string_view Name(Member::State state);
 
 class ClusterFolder {
  public:
-  // Makes one. `folder` must be new, or empty, or left by an Init that was killed, of which a file
+  // Makes one; of a guard that the broker's user could not read where it is, with a copy in
+  // broker/. `folder` must be new, or empty, or left by an Init that was killed, of which a file
   // tells; nothing else is ever deleted. InvalidInput says what is wrong with the setting or the
   // folder.
   static Result<ClusterFolder> Init(const std::string& folder, const ClusterSetting& setting,
@@ -70,6 +71,7 @@ class ClusterFolder {
   static Result<ClusterFolder> Lock(const std::string& folder);
   Status MakeAll(int64_t now_s);
   Status NoLongerBegun() const;
+  Status BringGuard();
   Status MakeServers(const Authority& authority, int64_t now_s) const;
   Status Load();
   Result<Authority> LoadAuthority() const;

@@ -104,7 +104,8 @@ std::string ClusterText(const ClusterSetting& setting) {
   return "# What `weft cluster init` was told; `weft cluster` reads it again.\n" +
          Line("host", setting.host) + Line("port", setting.port) + Line("job", setting.job) +
          Line("workers", setting.workers) + Line("shards", setting.shards) +
-         Line("segment", setting.segment) + Line("window", setting.window);
+         Line("segment", setting.segment) + Line("window", setting.window) +
+         (setting.guard_file.empty() ? "" : Line("guard", setting.guard_file));
 }
 
 Result<ClusterSetting> ParseCluster(const std::string& text) {
@@ -118,6 +119,7 @@ Result<ClusterSetting> ParseCluster(const std::string& text) {
     setting.shards = table["shards"].value_or(1);
     setting.segment = table["segment"].value_or(std::string());
     setting.window = table["window"].value_or(std::string());
+    setting.guard_file = table["guard"].value_or(std::string());
   } catch (const toml::parse_error& error) {
     return Status::InvalidInput(std::string(error.description()));
   }

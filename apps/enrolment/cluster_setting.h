@@ -21,8 +21,7 @@ struct ClusterSetting {
   std::string segment = "128KiB";  // of one message; as `weft-ps serve` has it
   std::string window = "4MiB";     // on the way to or from one device
 
-  // For the broker's configuration only: where it finds weft_guard.so; empty: it has none.
-  std::string guard_file = {};
+  std::string guard_file = {};  // where the broker finds weft_guard.so; empty: it has none
 
   // For the servers' configurations only. Empty strings and zeros are left out.
   // Of several servers each has a folder in it; one alone also saves the trained model there.

@@ -78,6 +78,22 @@ Status MakeFolder(const std::string& path, mode_t mode, std::optional<Owner> own
   return Status::Ok();
 }
 
+bool AnyoneMayRead(const std::string& path) {
+  using std::filesystem::perms;
+  const auto allows = [](const std::filesystem::path& place, perms wanted) {
+    std::error_code error;
+    return (std::filesystem::status(place, error).permissions() & wanted) == wanted && !error;
+  };
+  std::error_code error;
+  std::filesystem::path place = std::filesystem::canonical(path, error);
+  if (error || !allows(place, perms::others_read)) return false;
+  while (place.has_relative_path()) {
+    place = place.parent_path();
+    if (!allows(place, perms::others_exec)) return false;
+  }
+  return true;
+}
+
 Result<std::string> ReadSmallFile(const std::string& path, size_t most_bytes) {
   const Result<FileReader> file = FileReader::Open(path);
   if (!file.ok()) return file.status();

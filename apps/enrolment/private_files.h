@@ -41,6 +41,9 @@ Status WritePrivate(const std::string& path, const std::string& content,
 // Makes `path` with `mode`, and its parents, where only we may write. What exists is left as it is.
 Status MakeFolder(const std::string& path, mode_t mode, std::optional<Owner> owner);
 
+// Whether every user of this machine can read a file: it, and each folder on the way there.
+bool AnyoneMayRead(const std::string& path);
+
 // All of a small file. NotFound if there is none; InvalidInput if it has more than `most_bytes`.
 Result<std::string> ReadSmallFile(const std::string& path, size_t most_bytes);
 

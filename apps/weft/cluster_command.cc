@@ -64,6 +64,7 @@ Status RunInit(const ClusterFlags& flags, Console& console) {
   if (flags.json) {
     console.out << nlohmann::json{{"cluster", cluster.path()},
                                   {"broker_config", cluster.broker_config()},
+                                  {"guard", cluster.setting().guard_file},
                                   {"server_configs", cluster.server_configs()},
                                   {"broker_memory_bytes", plan->memory_bytes}}
                 << "\n";
@@ -73,10 +74,14 @@ Status RunInit(const ClusterFlags& flags, Console& console) {
       "cluster of job {0} in {1}, for up to {2} devices\n"
       "keep {1}/ca to yourself: whoever has its key can be any device\n\n"
       "broker:  ln -s {3} /etc/mosquitto/conf.d/weft.conf && systemctl restart mosquitto\n"
+      "{5}"
       "server:  weft-ps serve --config {4}\n"
       "device:  weft cluster add DEVICE --dir {1}\n",
       cluster.setting().job, cluster.path(), cluster.setting().workers, cluster.broker_config(),
-      fmt::join(cluster.server_configs(), "\nserver:  weft-ps serve --config "));
+      fmt::join(cluster.server_configs(), "\nserver:  weft-ps serve --config "),
+      cluster.setting().guard_file.empty()
+          ? ""
+          : fmt::format("         it loads {}\n", cluster.setting().guard_file));
   return Status::Ok();
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "apps/enrolment/device_bundle.h"
+#include "apps/enrolment/private_files.h"
 #include "tests/files/scratch_folder.h"
 #include "tests/mqtt/program.h"
 
@@ -110,6 +111,27 @@ TEST(Cluster, ABrokerWithAnAddressIsKnownByIt) {
     CHECK(Verified(place, {"-verify_ip", host, place + "/broker/broker.crt"}));
     CHECK_FALSE(Verified(place, {"-verify_ip", "192.0.2.8", place + "/broker/broker.crt"}));
   }
+}
+
+TEST(Cluster, TheBrokerIsGivenAGuardThatItsUserCanRead) {
+  const std::string guard = scratch.Path("guard.so");
+  CHECK(WritePrivate(guard, "machine code", std::nullopt).ok());
+  ClusterSetting setting = Setting();
+  setting.guard_file = guard;
+  const std::string copy = folder + "/broker/weft_guard.so";
+  const std::string line = "\nplugin " + copy + "\n";
+  { CHECK(ClusterFolder::Init(folder, setting, Now()).ok()); }
+  STRCMP_EQUAL("machine code", ReadAll(copy).c_str());
+  STRCMP_CONTAINS(line.c_str(), ReadAll(folder + "/broker/mosquitto.conf").c_str());
+  // Also when the configuration is made anew.
+  fs::remove(folder + "/broker/mosquitto.conf");
+  CHECK(ClusterFolder::Open(folder).ok());
+  STRCMP_CONTAINS(line.c_str(), ReadAll(folder + "/broker/mosquitto.conf").c_str());
+  // What everybody can read stays where it is.
+  setting.guard_file = "/etc/passwd";
+  const std::string other = scratch.Path("other");
+  CHECK(ClusterFolder::Init(other, setting, Now()).ok());
+  STRCMP_CONTAINS("\nplugin /etc/passwd\n", ReadAll(other + "/broker/mosquitto.conf").c_str());
 }
 
 TEST(Cluster, TheBundleHoldsTheDevicesIdentityAndConfiguration) {
