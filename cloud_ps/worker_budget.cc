@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cloud_ps/worker_budget.h"
 
+#include <string>
+
 #include "net/message.h"
 
 namespace weft::ps {
@@ -21,13 +23,21 @@ WorkerBudget::Allowance WorkerBudget::For(int64_t part_bytes, int64_t segment_by
           .messages = kTimes * 2 * segments + kOtherMessages};
 }
 
+std::map<std::string, WorkerBudget::Spent, std::less<>>::iterator WorkerBudget::Find(
+    std::string_view worker, int64_t now_ns) {
+  if (const auto at = spent_.find(worker); at != spent_.end()) return at;
+  if (spent_.size() >= kMostWorkers && now_ns - tidied_ns_ >= kPeriodNs) {
+    tidied_ns_ = now_ns;
+    std::erase_if(spent_, [&](const auto& each) {
+      return now_ns - each.second.since_ns >= kPeriodNs;  // it would begin anew
+    });
+  }
+  return spent_.try_emplace(std::string(spent_.size() < kMostWorkers ? worker : "")).first;
+}
+
 WorkerBudget::Verdict WorkerBudget::Take(std::string_view worker, int64_t bytes, int64_t round,
                                          int64_t now_ns) {
-  auto at = spent_.find(worker);
-  if (at == spent_.end()) {
-    // More names than any job has are one.
-    at = spent_.try_emplace(std::string(spent_.size() < kMostWorkers ? worker : "")).first;
-  }
+  const auto at = Find(worker, now_ns);
   Spent& spent = at->second;
   if (spent.round != round || now_ns - spent.since_ns >= kPeriodNs) {
     spent = {.round = round, .since_ns = now_ns, .told_ns = spent.told_ns};
@@ -37,6 +47,7 @@ WorkerBudget::Verdict WorkerBudget::Take(std::string_view worker, int64_t bytes,
   if (spent.bytes <= allowance_.bytes && spent.messages <= allowance_.messages) {
     return Verdict::kRead;
   }
+  if (at->first != worker) return Verdict::kTooMuch;  // it may be any of them
   if (spent.told_ns != INT64_MIN && now_ns - spent.told_ns < kPeriodNs) return Verdict::kTooMuch;
   spent.told_ns = now_ns;
   return Verdict::kTellTooMuch;

@@ -22,7 +22,8 @@ class WorkerBudget {
 
   explicit WorkerBudget(const Allowance& allowance) : allowance_(allowance) {}
 
-  enum class Verdict { kRead, kTooMuch, kTellTooMuch };  // the last now and then, for people
+  // kTellTooMuch now and then, for people, and for the broker's guard: it is this worker's doing.
+  enum class Verdict { kRead, kTooMuch, kTellTooMuch };
   // A message of `bytes` from `worker`, while `round` is open.
   Verdict Take(std::string_view worker, int64_t bytes, int64_t round, int64_t now_ns);
 
@@ -37,8 +38,12 @@ class WorkerBudget {
     int64_t told_ns = INT64_MIN;
   };
 
+  // What is kept of `worker`: more names than any job has are one.
+  std::map<std::string, Spent, std::less<>>::iterator Find(std::string_view worker, int64_t now_ns);
+
   const Allowance allowance_;
   std::map<std::string, Spent, std::less<>> spent_;
+  int64_t tidied_ns_ = 0;
 };
 
 }  // namespace weft::ps
