@@ -5,13 +5,12 @@
 #include <optional>
 #include <variant>
 
+#include "core/clock.h"
 #include "net/codec/codec.h"
 #include "net/topics.h"
 
 namespace weft::apps {
 namespace {
-
-constexpr int64_t kSecond = 1'000'000'000;
 
 class Question final : public net::TransportEvents {
  public:
@@ -68,7 +67,7 @@ Result<JobAnswer> AskForJob(const net::WorkerSession::Setting& worker, net::Tran
                             const std::atomic<bool>& stop) {
   Question question(worker, log);
   int64_t next_ask_ns = 0;
-  int64_t pause_ns = kSecond / 5;
+  int64_t pause_ns = kNsPerSecond / 5;
   const int64_t begin_ns = clock.NowNs();
   bool told = false;
   while (!stop && !question.answer && question.refusal.ok()) {
@@ -80,15 +79,15 @@ Result<JobAnswer> AskForJob(const net::WorkerSession::Setting& worker, net::Tran
                                .incarnation = worker.incarnation};
       transport.Publish(question.Topic(net::Lane::kControl), JobQuestion(header, worker.software));
       next_ask_ns = now + pause_ns;
-      pause_ns = std::min(2 * pause_ns, 2 * kSecond);
-      if (!told && now - begin_ns > 5 * kSecond) {
+      pause_ns = std::min(2 * pause_ns, 2 * kNsPerSecond);
+      if (!told && now - begin_ns > 5 * kNsPerSecond) {
         told = true;
         log.Warning("no server of job '" + worker.job + "' has answered yet on " +
                     question.Topic(net::Lane::kPull) +
                     "; is it running, and may this worker use its topics?");
       }
     }
-    transport.Poll(question, now + kSecond / 10);
+    transport.Poll(question, now + kNsPerSecond / 10);
     manager.Alive();
   }
   if (question.answer) return JobAnswer{std::move(*question.answer), question.limits};

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kProgramBytes = int64_t{40} << 20;  // code, libraries, messages on the way
 // On the way between a worker and a server, at most, one way: weft-ps's own --window.
-constexpr int64_t kWindowBytes = int64_t{4} << 20;
+constexpr int64_t kBrokerWindowBytes = int64_t{4} << 20;
 
 std::string Many(int count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
@@ -29,7 +29,7 @@ LabNeed NeedOf(const LabSize& size) {
   // optimizer's state, the mean, and what each worker has delivered.
   const int64_t server = model + (4 + size.workers) * share + kProgramBytes;
   // Of each pair, both ways: stored, and copied for who reads it.
-  const int64_t pair = 4 * std::min(kWindowBytes, share);
+  const int64_t pair = 4 * std::min(kBrokerWindowBytes, share);
   // A server writes its share each round, and keeps it until the checkpoint after the next.
   const int64_t files = (2 * size.checkpoint_every + 8) * model + (int64_t{64} << 20);
   return {.workers_bytes = size.workers * worker,

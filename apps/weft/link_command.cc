@@ -28,7 +28,7 @@ using net::LinkDirection;
 using net::LinkSetting;
 
 // How long a program has to end once it is asked to.
-constexpr int64_t kGraceMs = 5'000;
+constexpr int64_t kHangUpMs = 5'000;
 
 struct LinkFlags {
   double mbps = 0;
@@ -141,9 +141,9 @@ class LinkRun {
 
   static int Stop(const StopSignals::Stop& stop, Program& program) {
     if (!stop.typed) program.Signal(stop.number);  // else it has heard already
-    if (const std::optional<int> code = program.Wait(kGraceMs)) return *code;
+    if (const std::optional<int> code = program.Wait(kHangUpMs)) return *code;
     program.Signal(SIGKILL);
-    return program.Wait(kGraceMs).value_or(128 + SIGKILL);
+    return program.Wait(kHangUpMs).value_or(128 + SIGKILL);
   }
 
   const SteadyClock clock_;

@@ -25,6 +25,7 @@
 #include "cloud_ps/broker/broker_config.h"
 #include "cloud_ps/job_claim.h"
 #include "cloud_ps/server.h"
+#include "core/clock.h"
 #include "core/hex_text.h"
 #include "core/thread_pool.h"
 #include "core/train/initialise.h"
@@ -33,8 +34,6 @@
 
 namespace weft::apps {
 namespace {
-
-constexpr int64_t kSecond = 1'000'000'000;
 
 // For people who look for a server.
 std::string PlaceOfThisProcess() {
@@ -232,7 +231,7 @@ class Serving {
     int64_t next_status_ns = 0;
     manager_.Ready("serving job " + flags_.job);
     while (!stop_ && !server_->done() && server_->failure().ok() && claim_->lost().ok()) {
-      const int64_t latest = clock_.NowNs() + kSecond / 4;
+      const int64_t latest = clock_.NowNs() + kNsPerSecond / 4;
       transport_->Poll(*claim_,
                        std::min({server_->next_tick_ns(), claim_->next_tick_ns(), latest}));
       claim_->Tick();
@@ -242,7 +241,7 @@ class Serving {
       if (metrics_ && clock_.NowNs() >= next_status_ns) {
         metrics_->Publish(MetricsText(server_->status(), flags_.job),
                           StatusJson(server_->status(), flags_.job));
-        next_status_ns = clock_.NowNs() + kSecond / 4;
+        next_status_ns = clock_.NowNs() + kNsPerSecond / 4;
       }
     }
     display.Leave();
