@@ -151,7 +151,7 @@ void AttackedCluster::CheckUnharmed() {
 }
 
 void CheckPublishBlocked(const RawPublish& publish) {
-  AttackedCluster& cluster = AttackedCluster::Get();
+  AttackedCluster& cluster = AttackedCluster::For(publish);
   const std::unique_ptr<RawClient> mallory = cluster.Join("mallory");
   const int reason = mallory->Publish(publish);
   if (publish.qos > 0) CHECK_EQUAL(kNotAuthorised, reason);
@@ -162,7 +162,9 @@ void CheckWillBlocked(const RawConnect& connect, int reason) {
   AttackedCluster& cluster = AttackedCluster::For(connect);
   const RawTls tls = cluster.Device("mallory");
   RawClient dying(cluster.port(), &tls);
-  CHECK_EQUAL(reason, dying.Connect(connect));
+  const int answer = dying.Connect(connect);
+  // Once Mosquitto (2.0.11) has read its files again, it may hang up where it had said why.
+  if (reason == 0 || answer != -1) CHECK_EQUAL(reason, answer);
   dying.Vanish();
   // Its own name again: the broker then has done with the one that vanished.
   const std::unique_ptr<RawClient> mallory = cluster.Join("mallory");

@@ -20,11 +20,14 @@ class AttackedCluster {
  public:
   // One for all tests of a process.
   static AttackedCluster& Get();
-  // The same whose broker has no guard, and so lets in old clients as well: the access list alone
-  // keeps them from what is not theirs.
+  // The same whose broker has no guard, and so lets in old clients and messages at QoS 0 as well:
+  // the access list alone keeps them from what is not theirs.
   static AttackedCluster& Unguarded();
   static AttackedCluster& For(const RawConnect& connect) {
     return connect.version < 5 ? Unguarded() : Get();
+  }
+  static AttackedCluster& For(const RawPublish& publish) {
+    return publish.qos == 0 ? Unguarded() : Get();
   }
 
   explicit AttackedCluster(const std::string& guard_file);
@@ -70,7 +73,8 @@ class AttackedCluster {
 };
 
 // A device "mallory" that publishes, connects with this will, or listens: blocked, and not heard.
-// The broker answers the one with a will with `reason`; with 0 it leaves it, and nobody hears it.
+// The broker answers the one with a will with `reason`, or hangs up; with 0 it leaves it, and
+// nobody hears it.
 void CheckPublishBlocked(const RawPublish& publish);
 void CheckWillBlocked(const RawConnect& connect, int reason = 0);
 void CheckListenerHearsNothing(const std::string& filter, int qos, int version = 5);

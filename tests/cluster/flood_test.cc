@@ -11,7 +11,8 @@
 namespace weft::apps {
 namespace {
 
-// As another device, for as long as the job lasts. How often the broker sent it away.
+// As another device, for as long as the job lasts, a hundred messages ahead of their answers. How
+// often the broker sent it away.
 int Flood(const RunningCluster& cluster, const std::atomic<bool>& over) {
   const std::string place = cluster.scratch.Path("mallory");
   const RawTls tls{
@@ -22,10 +23,13 @@ int Flood(const RunningCluster& cluster, const std::atomic<bool>& over) {
     RawClient mallory(cluster.broker.port(), &tls);
     mallory.Connect({.client_id = "mallory"});
     while (mallory.open() && !over) {
-      for (int i = 0; i < 100; ++i) {
-        mallory.Publish({.topic = "weft/digits/mallory/push", .payload = payload, .qos = 0});
+      std::string burst;
+      for (uint16_t i = 1; i <= 100; ++i) {
+        burst += PublishBytes({.topic = "weft/digits/mallory/push", .payload = payload}, 5, i);
       }
-      mallory.Publish({.topic = "weft/digits/mallory/ctl", .payload = payload});
+      mallory.Send(burst);
+      for (int i = 0; i < 100 && mallory.Next(); ++i) {
+      }
     }
     if (!mallory.open()) ++sent_away;
   }

@@ -94,9 +94,23 @@ TEST(GuardAgainstFloods, ADeviceCannotShutOutAnother) {
   const std::unique_ptr<RawClient> mallory = cluster.Join("mallory");
   for (const char* name : {"victim", "ps"}) {
     CHECK_EQUAL(kNotAuthorised, mallory->Publish({.topic = net::kShutOutTopic, .payload = name}));
-    mallory->Publish({.topic = net::kShutOutTopic, .payload = name, .qos = 0});
   }
-  cluster.CheckNobodyHeard(*mallory);
+  for (const char* name : {"victim", "ps"}) {
+    cluster.Join("mallory")->Publish({.topic = net::kShutOutTopic, .payload = name, .qos = 0});
+  }
+  cluster.CheckNobodyHeard(*cluster.Join("mallory"));
+}
+
+TEST(GuardAgainstFloods, WhoPublishesAtQos0IsSentAwayUnheard) {
+  AttackedCluster& cluster = AttackedCluster::Get();
+  for (const char* topic :
+       {"weft/job/mallory/push", "weft/job/mallory/ctl", "weft/job/victim/ctl"}) {
+    const std::unique_ptr<RawClient> mallory = cluster.Join("mallory");
+    for (int i = 0; i < 10; ++i) mallory->Publish({.topic = topic, .qos = 0});
+    CHECK_FALSE(mallory->Next());
+    CHECK_FALSE(mallory->open());
+  }
+  cluster.CheckNobodyHeard(*cluster.Join("mallory"));
 }
 
 TEST(GuardAgainstFloods, WhatIsNoNameShutsOutNobody) {

@@ -12,10 +12,10 @@ namespace weft::apps {
 TEST_GROUP(AttackByPublishing){};
 
 TEST(AttackByPublishing, WhatIsItsOwnItMayPublish) {  // or the others would prove nothing
-  AttackedCluster& cluster = AttackedCluster::Get();
-  const std::unique_ptr<RawClient> mallory = cluster.Join("mallory");
-  for (const char* lane : {"ctl", "push", "telemetry"}) {
-    for (const int qos : {0, 1}) {
+  for (const int qos : {0, 1}) {
+    AttackedCluster& cluster = AttackedCluster::For({.topic = "", .qos = qos});
+    const std::unique_ptr<RawClient> mallory = cluster.Join("mallory");
+    for (const char* lane : {"ctl", "push", "telemetry"}) {
       const std::string marker = cluster.NewMarker();
       mallory->Publish(
           {.topic = std::string("weft/job/mallory/") + lane, .payload = marker, .qos = qos});

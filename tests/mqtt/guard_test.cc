@@ -15,19 +15,25 @@ using Verdict = Guard::Verdict;
 TEST_GROUP(Guard) {
   Guard guard;
   bool Passes(const std::string& user, int64_t now_ns) {
-    return guard.Look(user, 5, now_ns) == Verdict::kPass;
+    return guard.Look({.user = user}, now_ns) == Verdict::kPass;
   }
 };
 
 TEST(Guard, LetsMqtt5PassAndNothingOlder) {
-  CHECK(guard.Look("a", 5, 0) == Verdict::kPass);
-  CHECK(guard.Look("a", 4, 0) == Verdict::kOldProtocol);
-  CHECK(guard.Look("a", 3, 0) == Verdict::kOldProtocol);
+  CHECK(guard.Look({.user = "a", .mqtt_version = 5}, 0) == Verdict::kPass);
+  CHECK(guard.Look({.user = "a", .mqtt_version = 4}, 0) == Verdict::kOldProtocol);
+  CHECK(guard.Look({.user = "a", .mqtt_version = 3}, 0) == Verdict::kOldProtocol);
+}
+
+TEST(Guard, LetsNobodyPublishWithoutAwaitingAnAnswer) {
+  CHECK(guard.Look({.user = "a", .publishes = true, .qos = 0}, 0) == Verdict::kUnanswered);
+  CHECK(guard.Look({.user = "a", .publishes = true, .qos = 1}, 0) == Verdict::kPass);
+  CHECK(guard.Look({.user = "a", .publishes = false, .qos = 0}, 0) == Verdict::kPass);
 }
 
 TEST(Guard, WhoIsShutOutComesInAgainAfterAMinute) {
   CHECK_TRUE(guard.ShutOut("a", 7));
-  CHECK(guard.Look("a", 5, 7) == Verdict::kShutOut);
+  CHECK(guard.Look({.user = "a"}, 7) == Verdict::kShutOut);
   CHECK_TRUE(Passes("b", 7));
   CHECK_FALSE(Passes("a", 6 + Guard::kShutOutNs));
   CHECK_TRUE(Passes("a", 7 + Guard::kShutOutNs));

@@ -5,10 +5,12 @@
 
 namespace weft::net {
 
-Guard::Verdict Guard::Look(std::string_view user, int mqtt_version, int64_t now_ns) {
-  if (mqtt_version < 5) return Verdict::kOldProtocol;
+Guard::Verdict Guard::Look(const Deed& deed, int64_t now_ns) {
+  if (deed.mqtt_version < 5) return Verdict::kOldProtocol;
+  // Who waits for no answer sends as fast as its line is; all that is ours is at QoS 1.
+  if (deed.publishes && deed.qos == 0) return Verdict::kUnanswered;
   if (until_ns_.empty()) return Verdict::kPass;
-  const auto at = until_ns_.find(user);
+  const auto at = until_ns_.find(deed.user);
   if (at == until_ns_.end()) return Verdict::kPass;
   if (now_ns < at->second) return Verdict::kShutOut;
   until_ns_.erase(at);

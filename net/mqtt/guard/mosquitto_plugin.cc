@@ -31,8 +31,12 @@ std::string_view UserOf(const struct mosquitto* client) {
 int OnAccess(int, void* event_data, void* user_data) {
   const auto& asked = *static_cast<const mosquitto_evt_acl_check*>(event_data);
   Plugin& plugin = *static_cast<Plugin*>(user_data);
-  const weft::net::Guard::Verdict verdict = plugin.guard.Look(
-      UserOf(asked.client), mosquitto_client_protocol_version(asked.client), plugin.clock.NowNs());
+  const weft::net::Guard::Verdict verdict =
+      plugin.guard.Look({.user = UserOf(asked.client),
+                         .mqtt_version = mosquitto_client_protocol_version(asked.client),
+                         .publishes = asked.access == MOSQ_ACL_WRITE,
+                         .qos = asked.qos},
+                        plugin.clock.NowNs());
   if (verdict == weft::net::Guard::Verdict::kPass) return MOSQ_ERR_PLUGIN_DEFER;
   return asked.access == MOSQ_ACL_READ ? MOSQ_ERR_ACL_DENIED : MOSQ_ERR_AUTH;
 }
