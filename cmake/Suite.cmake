@@ -23,7 +23,8 @@ function(weft_add_suite name)
 
   add_executable(${runner} ${PROJECT_SOURCE_DIR}/tests/main.cc ${arg_SOURCES})
   target_link_libraries(${runner} PRIVATE ${arg_LINK} weft_flags CppUTest::CppUTest)
-  # What is tried is optimised; the trying compiles quicker without.
+  # What is tried is optimised, but for what its headers define, of which a runner has copies of its
+  # own; the trying compiles quicker without.
   target_compile_options(${runner} PRIVATE $<$<CONFIG:Release>:-O1> $<$<CONFIG:Debug>:-O0>)
   add_custom_command(TARGET ${runner} POST_BUILD
     COMMAND ${runner} -lg > ${groups_file}
