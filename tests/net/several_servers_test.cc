@@ -125,7 +125,7 @@ TEST(SeveralServers, TogetherTheyGetWhatOneConnectionCarries) {
 // Of the first server, whose answers are late, some larger segments wait, and of the second smaller
 // ones that would fit beside what is on the way.
 TEST(SeveralServers, WhatIsLessUrgentDoesNotFillTheGapsBeforeWhatWaits) {
-  TwoServers servers(24, 100);  // 60 bytes for the first and 16 for the second
+  TwoServers servers(24, 40);  // 60 bytes for the first, by up to 24, and 16 for the second
   servers.stage.session.Use({.push_ends = {6, 12, 15, 17, 19}, .pull_ends = {19}});
   servers.ReleaseAll();
   Stage& stage = servers.stage;
