@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "core/clock.h"
 #include "net/codec/codec.h"
@@ -162,6 +163,10 @@ void Server::Tick() {
   const int64_t heartbeat = setting_.welcome.heartbeat_ms * kNsPerMs;
   // While the broker says nothing, a worker's silence says nothing either.
   const bool heard = connected_ && now - parts_.transport.last_alive_ns() < 2 * heartbeat;
+  if (connected_ && deaf_.Exhausted(now)) {
+    renewing_ = true;
+    parts_.transport.Renew("no worker has been heard for " + deaf_.Text());
+  }
   if (heard) listening_ns_ += std::min(now - last_tick_ns_, heartbeat);
   last_tick_ns_ = now;
 
@@ -209,7 +214,7 @@ void Server::Tick() {
 
 int64_t Server::next_tick_ns() const {
   if (!failure_.ok()) return INT64_MAX;
-  int64_t next = next_heartbeat_ns_;
+  int64_t next = next_heartbeat_ns_;  // by when it looks after all that takes longer
   if (running_ && setting_.round_deadline_ns > 0) {
     const int64_t deadline = round_began_ns_ + setting_.round_deadline_ns;
     // Once it has passed, the next delivery decides.
@@ -243,6 +248,7 @@ void Server::Connected(const net::ConnectionLimits& limits) {
   connected_ = true;
   payload_limit_ = limits.payload_bytes;
   last_tick_ns_ = parts_.clock.NowNs();
+  deaf_.Connected(last_tick_ns_);
   for (auto& [name, member] : members_) {
     member.last_heard = listening_ns_;  // it could not be heard
     member.sender.LimitSegments(payload_limit_ - net::kEnvelopeBytes);
@@ -254,7 +260,11 @@ void Server::Connected(const net::ConnectionLimits& limits) {
 
 void Server::Disconnected(const Status& why) {
   connected_ = false;
-  parts_.log.Warning("no broker: " + why.message());
+  if (std::exchange(renewing_, false)) {
+    parts_.log.Info(why.message() + "; another connection is tried");
+  } else {
+    parts_.log.Warning("no broker: " + why.message());
+  }
 }
 
 void Server::PublishProblem(const std::string& topic, const Status& why) {

@@ -28,6 +28,7 @@
 #include "core/log.h"
 #include "core/parallel.h"
 #include "core/train/schedule.h"
+#include "net/deaf_patience.h"
 #include "net/message.h"
 #include "net/segment_sender.h"
 #include "net/transport.h"
@@ -271,6 +272,8 @@ class Server final : public net::TransportEvents {
 
   // Time.
   bool connected_ = false;
+  bool renewing_ = false;  // we asked for another connection
+  net::DeafPatience deaf_;
   int64_t payload_limit_ = 0;
   int64_t round_began_ns_ = 0;
   int64_t next_heartbeat_ns_ = 0;

@@ -63,6 +63,7 @@ void Server::Received(const std::string& topic, net::Payload payload, bool retai
            turned->refusal.detail);
     return;
   }
+  deaf_.Heard(parts_.clock.NowNs());
   const net::Message& message = std::get<net::Message>(looked);
   std::visit([&](const auto& body) { Handle(message.header, body); }, message.body);
 }

@@ -41,6 +41,10 @@ class Transport {
   // Tells `events` what has happened; if nothing has, waits for it until the clock shows
   // `until_ns`.
   virtual void Poll(TransportEvents& events, int64_t until_ns) = 0;
+  // Gives the connection up in good order, as if it had ended for that reason, and makes another:
+  // for who has reason to think that it stands and carries nothing any more. Without a connection
+  // nothing happens.
+  virtual void Renew(const std::string& why) = 0;
   // Makes a Poll that waits return. Thread: any.
   virtual void Wake() = 0;
   // When the other side last gave a sign of life, by the clock; who waits for others should know

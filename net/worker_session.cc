@@ -205,6 +205,10 @@ void WorkerSession::Tick() {
   if (left_ || !failure_.ok()) return;
   const int64_t now = clock_.NowNs();
   if (links_.size() > 1) LookForOlder();
+  const bool asks = std::ranges::any_of(links_, [](const Link& link) { return !link.joined; });
+  if (connected_ && asks && deaf_.Exhausted(now)) {
+    transport_.Renew("no server has been heard for " + deaf_.Text());
+  }
   for (Link& link : links_) {
     if (!connected_) continue;
     if (link.joined && now - link.last_heard_ns > link.timeout_ms * kNsPerMs) Rejoin(link, true);
@@ -236,7 +240,7 @@ int64_t WorkerSession::next_tick_ns() const {
   int64_t next = INT64_MAX;
   for (const Link& link : links_) {
     if (!link.joined) {
-      next = std::min(next, link.next_hello_ns);
+      next = std::min({next, link.next_hello_ns, deaf_.until_ns()});
       continue;
     }
     next = std::min(
@@ -256,6 +260,7 @@ void WorkerSession::Connected(const ConnectionLimits& limits) {
   connected_ = true;
   payload_limit_ = limits.payload_bytes;
   const int64_t now = clock_.NowNs();
+  deaf_.Connected(now);
   for (Link& link : links_) {
     link.last_heard_ns = now;      // it could not be heard before
     link.next_heartbeat_ns = now;  // and may have wondered about us

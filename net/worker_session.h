@@ -17,6 +17,7 @@
 #include "core/param_channel.h"
 #include "core/rng.h"
 #include "core/status.h"
+#include "net/deaf_patience.h"
 #include "net/message.h"
 #include "net/peer_clock.h"
 #include "net/range_set.h"
@@ -208,6 +209,7 @@ class WorkerSession final : public TransportEvents {
   std::optional<Welcome> job_;
   Status failure_;
   bool left_ = false;
+  DeafPatience deaf_;
   std::vector<std::string> problems_;
 
   // Parameters coming in.

@@ -47,6 +47,7 @@ void WorkerSession::Received(const std::string& topic, Payload payload, bool ret
       header.incarnation != setting_.incarnation || header.epoch < link.epoch) {
     return;  // to someone who was here before us, or from a server that was
   }
+  deaf_.Heard(clock_.NowNs());
   if (header.epoch == link.epoch) {
     link.last_heard_ns = clock_.NowNs();
     // Segments are of a round, everything else is said in one.

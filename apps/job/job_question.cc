@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <variant>
 
 #include "core/clock.h"
 #include "net/codec/codec.h"
+#include "net/deaf_patience.h"
 #include "net/topics.h"
 
 namespace weft::apps {
@@ -19,11 +21,13 @@ class Question final : public net::TransportEvents {
 
   std::optional<net::Welcome> answer;
   Status refusal;
+  bool anew = false;  // the connection
   bool connected = false;
   net::ConnectionLimits limits;
 
   void Connected(const net::ConnectionLimits& now) override {
     connected = true;
+    anew = true;
     limits = now;
   }
   void Disconnected(const Status& why) override {
@@ -66,12 +70,17 @@ Result<JobAnswer> AskForJob(const net::WorkerSession::Setting& worker, net::Tran
                             const Clock& clock, const Logger& log, ServiceManager& manager,
                             const std::atomic<bool>& stop) {
   Question question(worker, log);
+  net::DeafPatience deaf;
   int64_t next_ask_ns = 0;
   int64_t pause_ns = kNsPerSecond / 5;
   const int64_t begin_ns = clock.NowNs();
   bool told = false;
   while (!stop && !question.answer && question.refusal.ok()) {
     const int64_t now = clock.NowNs();
+    if (std::exchange(question.anew, false)) deaf.Connected(now);
+    if (question.connected && deaf.Exhausted(now)) {
+      transport.Renew("no server has been heard for " + deaf.Text());
+    }
     if (question.connected && now >= next_ask_ns) {
       const net::Header header{.job = worker.job,
                                .shards = static_cast<uint16_t>(worker.shards),

@@ -41,6 +41,7 @@ LoopbackNet::Endpoint::~Endpoint() {
 void LoopbackNet::Endpoint::Connect() {
   if (connected_) return;
   connected_ = true;
+  deaf_ = false;
   ++connection_;
   on_the_way_ = 0;
   last_alive_ns_ = net_.now_ns();
@@ -52,6 +53,22 @@ void LoopbackNet::Endpoint::Disconnect(bool noticed) {
   connected_ = false;
   if (!noticed) return;
   for (const auto& [topic, payload] : wills_) net_.Route(topic, payload);
+}
+
+void LoopbackNet::Endpoint::Renew(const std::string& why) {
+  if (!connected_) return;
+  const auto later = [&](int64_t after_ns, const auto& what) {
+    net_.At(net_.now_ns() + after_ns, [&net = net_, id = id_, connection = connection_, what] {
+      const auto at = net.endpoints_.find(id);
+      if (at != net.endpoints_.end() && at->second->connection_ == connection) what(*at->second);
+    });
+  };
+  later(0, [why](Endpoint& endpoint) {
+    if (!endpoint.connected_) return;
+    endpoint.Disconnect(false);
+    endpoint.events_.Disconnected(Status::Unavailable(why));
+  });
+  later(10'000'000, [](Endpoint& endpoint) { endpoint.Connect(); });
 }
 
 void LoopbackNet::Endpoint::Publish(const std::string& topic, Payload payload) {
@@ -107,7 +124,7 @@ void LoopbackNet::Deliver(uint64_t id, uint64_t connection, const std::string& t
   Endpoint& endpoint = *at->second;
   if (connection != endpoint.connection_) return;
   if (endpoint.on_the_way_ > 0) --endpoint.on_the_way_;
-  if (!endpoint.connected_ || endpoint.cut_) {
+  if (!endpoint.connected_ || endpoint.cut_ || endpoint.deaf_) {
     ++dropped_;
     return;
   }

@@ -52,6 +52,7 @@ class LoopbackNet {
     ~Endpoint() override;
     void Publish(const std::string& topic, Payload payload) override;
     void Poll(TransportEvents&, int64_t) override {}  // events are called by the net's Step
+    void Renew(const std::string& why) override;
     void Wake() override {}
     int64_t last_alive_ns() const override { return last_alive_ns_; }
 
@@ -65,6 +66,8 @@ class LoopbackNet {
     bool connected() const { return connected_; }
     // Nothing passes in either direction, and nobody notices.
     void Cut(bool cut) { cut_ = cut; }
+    // The broker passes on nothing more by this connection, though it lives.
+    void Deafen() { deaf_ = true; }
 
    private:
     friend class LoopbackNet;
@@ -79,6 +82,7 @@ class LoopbackNet {
     std::vector<std::pair<std::string, Payload>> wills_;
     bool connected_ = false;
     bool cut_ = false;
+    bool deaf_ = false;
     uint64_t connection_ = 0;  // counts; what was sent to an earlier one is lost
     size_t on_the_way_ = 0;
     int64_t last_alive_ns_ = 0;

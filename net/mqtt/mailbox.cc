@@ -137,6 +137,18 @@ void Mailbox::AskToStop() {
   RingBell();
 }
 
+void Mailbox::AskToRenew(const std::string& why) {
+  const std::lock_guard lock(mu_);
+  if (!connected_) return;
+  renewal_ = why;
+  RingBell();
+}
+
+std::optional<std::string> Mailbox::renewal() const {
+  const std::lock_guard lock(mu_);
+  return renewal_;
+}
+
 bool Mailbox::stopping() const {
   const std::lock_guard lock(mu_);
   return stopping_;
@@ -157,6 +169,7 @@ void Mailbox::Attempt() {
 void Mailbox::Connected(const ConnectionLimits& limits) {
   const std::lock_guard lock(mu_);
   connected_ = true;
+  renewal_.reset();
   limits_ = limits;
   told_.reset();
   problems_.clear();

@@ -60,6 +60,8 @@ class Mailbox {
   // Thread: any.
   void Wake();
   void AskToStop();
+  // The connection, if there is one, is to end for that reason, and another to take its place.
+  void AskToRenew(const std::string& why);
   bool stopping() const;
   MqttCounts counts() const;
   int64_t last_alive_ns() const { return last_alive_ns_.load(std::memory_order_relaxed); }
@@ -73,6 +75,8 @@ class Mailbox {
   void Connected(const ConnectionLimits& limits);
   // Drops what had not been acknowledged. Tells of it unless it was already told, in these words.
   void Disconnected(const Status& why);
+  // Why the connection that stands is to end, if it is.
+  std::optional<std::string> renewal() const;
   bool HasOutgoing() const;
   std::optional<Outgoing> NextOutgoing();
   void Acknowledged(const std::string& topic, int64_t payload_bytes);
@@ -113,6 +117,7 @@ class Mailbox {
   int64_t incoming_cost_ = 0;  // of events_
   bool connected_ = false;
   ConnectionLimits limits_;
+  std::optional<std::string> renewal_;
   std::optional<std::string> told_;      // the last reason that Disconnected gave
   std::map<std::string, int> problems_;  // by topic, what was last told
   bool rung_ = false;

@@ -198,6 +198,7 @@ Status MqttSession::SendSome() {
 
 Status MqttSession::Serve() {
   while (!mailbox_.stopping()) {
+    if (const auto why = mailbox_.renewal()) return Status::Unavailable(*why);
     if (Status status = SendSome(); !status.ok()) return status;
     if (Status status = Turn(INT64_MAX); !status.ok()) return status;
   }

@@ -61,6 +61,8 @@ void MqttTransport::Poll(TransportEvents& events, int64_t until_ns) {
   mailbox_.Poll(events, until_ns);
 }
 
+void MqttTransport::Renew(const std::string& why) { mailbox_.AskToRenew(why); }
+
 void MqttTransport::Wake() { mailbox_.Wake(); }
 
 int64_t MqttTransport::last_alive_ns() const { return mailbox_.last_alive_ns(); }
@@ -114,6 +116,7 @@ Status MqttTransport::Connect(NameLookup& names) {
     if (status.ok()) {
       mailbox_.Connected(session.limits());
       status = session.Serve();
+      if (mailbox_.renewal()) session.Close(0, clock_.NowNs() + kLeaveNs);
       if (status.ok()) {
         const int64_t flushed_ns = clock_.NowNs() + kFlushNs;
         session.Close(flushed_ns, flushed_ns + kLeaveNs);

@@ -43,6 +43,7 @@ class MqttTransport final : public Transport {
   // A topic of at most Mailbox::kLongestTopic bytes.
   void Publish(const std::string& topic, Payload payload) override;
   void Poll(TransportEvents& events, int64_t until_ns) override;
+  void Renew(const std::string& why) override;
   void Wake() override;
   // Any byte the broker sends counts: there is one at least every keepalive, if we are heard. The
   // time of creation before the first.

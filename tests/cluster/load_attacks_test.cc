@@ -165,4 +165,16 @@ void CheckFloodIsBounded(int qos) {
 TEST(AttackByLoad, AFloodAtQos0WhileTheServerIsBusy) { CheckFloodIsBounded(0); }
 TEST(AttackByLoad, AFloodAtQos1WhileTheServerIsBusy) { CheckFloodIsBounded(1); }
 
+TEST(AttackByLoad, AFloodAtBothWhileTheServerIsBusy) {
+  AttackedCluster& cluster = AttackedCluster::Unguarded();
+  const std::unique_ptr<RawClient> mallory = cluster.Join("mallory");
+  const std::string payload(16 << 10, 'x');
+  for (int i = 0; i < 8'000; ++i) {
+    mallory->Publish({.topic = "weft/job/mallory/push", .payload = payload, .qos = i % 101 == 100});
+  }
+  CHECK(mallory->Alive());
+  cluster.server().Drain();
+  cluster.CheckNobodyHeard(*mallory);
+}
+
 }  // namespace weft::apps

@@ -38,6 +38,7 @@ struct Reader final : net::Transport {
     }
   }
   void Poll(net::TransportEvents&, int64_t) override {}
+  void Renew(const std::string&) override {}
   void Wake() override {}
   int64_t last_alive_ns() const override { return clock.NowNs(); }
   const Clock& clock;

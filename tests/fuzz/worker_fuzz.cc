@@ -23,6 +23,7 @@ struct Reader final : Transport {
              "the worker writes what can be read");
   }
   void Poll(TransportEvents&, int64_t) override {}
+  void Renew(const std::string&) override {}
   void Wake() override {}
   int64_t last_alive_ns() const override { return 0; }
 };

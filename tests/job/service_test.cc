@@ -68,6 +68,7 @@ class SilentTransport final : public net::Transport {
  public:
   void Publish(const std::string&, net::Payload) override {}
   void Poll(net::TransportEvents&, int64_t) override { usleep(100); }
+  void Renew(const std::string&) override {}
   void Wake() override {}
   int64_t last_alive_ns() const override { return 0; }
 };

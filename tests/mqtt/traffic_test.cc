@@ -211,6 +211,24 @@ TEST(MqttTraffic, WhoLeavesSendsWhatHePublishedAndNotHisWill) {
   STRCMP_EQUAL("last", server.Text(10).c_str());
 }
 
+TEST(MqttTraffic, AConnectionThatIsRenewedEndsInGoodOrderAndAnotherCarriesOn) {
+  const Broker broker;
+  Peer listener(Settings(broker.port(), "ps", {"weft/+/+/ctl"}));
+  MqttSetting setting = Settings(broker.port(), "w1");
+  setting.will_topic = "weft/job/w1/ctl";
+  setting.will_payload = PayloadOf("died");
+  Peer speaker(setting);
+  CHECK(listener.AwaitConnected());
+  CHECK(speaker.AwaitConnected());
+  speaker.transport->Renew("nobody was heard");
+  CHECK(speaker.Until([&] { return speaker.connections == 2 && speaker.connected; }));
+  STRCMP_EQUAL("nobody was heard", speaker.Why().c_str());
+  speaker.Say("weft/job/w1/ctl", "again");
+  CHECK(listener.AwaitMessages(1));
+  STRCMP_EQUAL("again", listener.Text(0).c_str());  // and no will before it
+  CHECK(speaker.Never([&] { return speaker.connections > 2; }, 0.5));
+}
+
 TEST(MqttTraffic, WakeEndsAPoll) {
   const Broker broker;
   Peer peer(Settings(broker.port(), "w1"));

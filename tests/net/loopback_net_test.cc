@@ -204,6 +204,20 @@ TEST(LoopbackNet, ACutLinkPassesNothingAndNobodyNotices) {
   CHECK_EQUAL(1u, pair.ear.heard.size());
 }
 
+TEST(LoopbackNet, WhoIsNoLongerHeardHearsAgainByAnotherConnection) {
+  Pair pair(11);
+  pair.listener->Deafen();
+  pair.speaker->Publish("t", Number(1));
+  pair.Run();
+  CHECK(pair.ear.heard.empty());
+  pair.listener->Renew("a try");
+  pair.Run();
+  CHECK(pair.listener->connected());
+  pair.speaker->Publish("t", Number(2));
+  pair.Run();
+  CHECK_EQUAL(1u, pair.ear.heard.size());
+}
+
 TEST(LoopbackNet, ABrokersRestartLosesWhatWasOnItsWayAndConnectsAnew) {
   // It would arrive after the new connection.
   Pair pair(11, {.least_delay_ns = 500 * kNsPerMs, .most_delay_ns = 500 * kNsPerMs});

@@ -25,11 +25,13 @@ struct Paper final : Transport {
     Payload payload;
   };
   std::vector<Sheet> sheets;
+  int renewed = 0;
 
   void Publish(const std::string& topic, Payload payload) override {
     sheets.push_back({topic, std::move(payload)});
   }
   void Poll(TransportEvents&, int64_t) override {}
+  void Renew(const std::string&) override { ++renewed; }
   void Wake() override {}
   int64_t last_alive_ns() const override { return 0; }
 };

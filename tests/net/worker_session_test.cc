@@ -222,6 +222,34 @@ TEST(WorkerSession, ASilentServerIsGreetedAnew) {
   CHECK_EQUAL(1u, stage.Said<Hello>().size());
 }
 
+// The broker lives, and passes nothing on: another connection may, so it is tried less and less
+// often.
+TEST(WorkerSession, WhereNobodyIsHeardAnotherConnectionIsTried) {
+  Stage stage;
+  std::vector<int64_t> after_s;
+  const int64_t begin = stage.clock.now;
+  int64_t connected = begin;
+  while (after_s.size() < 7) {
+    stage.clock.now = stage.session.next_tick_ns();
+    stage.session.Tick();
+    CHECK(stage.session.next_tick_ns() > stage.clock.now);
+    if (static_cast<int>(after_s.size()) == stage.paper.renewed) continue;
+    after_s.push_back((stage.clock.now - connected) / kNsPerSecond);
+    connected = stage.clock.now;
+    stage.session.Disconnected(Status::Unavailable("as asked"));
+    stage.session.Connected({.payload_bytes = 1 << 20});
+  }
+  const std::vector<int64_t> expected = {20, 40, 80, 160, 320, 600, 600};
+  CHECK(after_s == expected);
+  stage.Join();
+  for (int second = 0; second < 100; ++second) {
+    stage.clock.now += kNsPerSecond;
+    stage.Hear({stage.HeaderOf(0), Heartbeat{}});
+    stage.session.Tick();
+  }
+  CHECK_EQUAL(7, stage.paper.renewed);
+}
+
 TEST(WorkerSession, ToldThatAllIsDoneBeforeTheLastVersionCameItKnowsThatItHasNone) {
   Stage stage;
   stage.Join();

@@ -41,6 +41,7 @@ struct Later final : net::TransportEvents, net::Transport {
     endpoint->Publish(topic, std::move(payload));
   }
   void Poll(TransportEvents&, int64_t) override {}
+  void Renew(const std::string&) override {}
   void Wake() override {}
   int64_t last_alive_ns() const override { return endpoint->last_alive_ns(); }
 };

@@ -117,6 +117,8 @@ class ServerDriver {
   // Whom the broker was asked to shut out since the last ForgetHeard.
   std::vector<std::string> ShutOut() const;
   void ForgetHeard() { paper_.sheets.clear(); }
+  // How often the server asked for another connection.
+  int renewed() const { return paper_.renewed; }
 
  private:
   struct Paper final : net::Transport {
@@ -129,9 +131,11 @@ class ServerDriver {
       sheets.push_back({topic, std::move(payload)});
     }
     void Poll(net::TransportEvents&, int64_t) override {}
+    void Renew(const std::string&) override { ++renewed; }
     void Wake() override {}
     int64_t last_alive_ns() const override { return clock_.NowNs(); }
     std::vector<Sheet> sheets;
+    int renewed = 0;
     const Clock& clock_;
   };
 

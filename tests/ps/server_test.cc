@@ -441,6 +441,25 @@ TEST(ServerMembers, TheFirstRoundBeginsWhenAllAreThere) {
   CHECK_EQUAL(1, driver.server().round());
 }
 
+TEST(ServerMembers, WhereNobodyIsHeardAnotherConnectionIsTriedAndOnlyThen) {
+  ServerDriver driver(With(2, 1));
+  driver.Pass(19 * kNsPerSecond);
+  CHECK_EQUAL(0, driver.renewed());
+  driver.Pass(2 * kNsPerSecond);
+  CHECK_EQUAL(1, driver.renewed());
+  driver.Pass(38 * kNsPerSecond);
+  CHECK_EQUAL(1, driver.renewed());
+  driver.Pass(2 * kNsPerSecond);
+  CHECK_EQUAL(2, driver.renewed());
+  // What is no message of a worker's is not heard.
+  driver.Join("w1");
+  for (int second = 0; second < 40; ++second) {
+    driver.Say("w1", net::Lane::kControl, {driver.HeaderOf("w1", 0), net::Heartbeat{}});
+    driver.Pass(kNsPerSecond);
+  }
+  CHECK_EQUAL(2, driver.renewed());
+}
+
 TEST(ServerMembers, WhoJoinsTakesPartFromTheNextRoundOn) {
   ServerDriver driver;
   CHECK_EQUAL(0, driver.Join("w1"));

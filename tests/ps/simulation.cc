@@ -408,7 +408,7 @@ class Simulation {
     const int worker = static_cast<int>(rng_.Between(0, job_.workers - 1));
     ServerNode& server = *servers_[static_cast<size_t>(shard)];
     WorkerNode& node = *workers_[static_cast<size_t>(worker)];
-    switch (rng_.Between(0, 7)) {
+    switch (rng_.Between(0, 8)) {
       case 0:
         return CrashServer(shard);
       case 1:
@@ -439,6 +439,13 @@ class Simulation {
         }
         return;
       }
+      case 7:  // a connection that carries nothing more to one of us
+        if (rng_.Between(0, 1) == 0) {
+          if (node.endpoint) node.endpoint->Deafen();
+        } else if (server.endpoint) {
+          server.endpoint->Deafen();
+        }
+        return;
       default: {  // and someone talks nonsense
         if (!node.endpoint) return;
         std::vector<std::byte> noise(static_cast<size_t>(rng_.Between(0, 200)));
