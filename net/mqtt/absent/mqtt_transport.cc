@@ -18,6 +18,7 @@ MqttTransport::MqttTransport(const Clock& clock, MqttSetting setting)
 MqttTransport::~MqttTransport() = default;
 void MqttTransport::Publish(const std::string&, Payload) {}
 void MqttTransport::Poll(TransportEvents&, int64_t) {}
+void MqttTransport::Renew(const std::string&) {}
 void MqttTransport::Wake() {}
 int64_t MqttTransport::last_alive_ns() const { return 0; }
 
