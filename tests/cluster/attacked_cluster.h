@@ -73,8 +73,7 @@ class AttackedCluster {
 };
 
 // A device "mallory" that publishes, connects with this will, or listens: blocked, and not heard.
-// The broker answers the one with a will with `reason`, or hangs up; with 0 it leaves it, and
-// nobody hears it.
+// The broker answers the one with a will with `reason`; with 0 it leaves it, and nobody hears it.
 void CheckPublishBlocked(const RawPublish& publish);
 void CheckWillBlocked(const RawConnect& connect, int reason = 0);
 void CheckListenerHearsNothing(const std::string& filter, int qos, int version = 5);
